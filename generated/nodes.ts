@@ -1932,6 +1932,90 @@ export function ge_Backward() {
   return (made_ge_Backward ??= make_ge_Backward());
 }
 
+function make_tanh_backward_Backward() {
+  return class tanh_backward_Backward extends Node {
+    override get name(): string {
+      return "TanhBackwardBackward0";
+    }
+    gradOutput!: S.Saved;
+    output!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const output = S.unpack(this.output, this) as Tensor;
+      return [
+        this.needs(0) ? F.tanhBackward(grad, F.conj(output)) : null,
+        this.needs(1) ? F.tanhDoubleBackward(grad, gradOutput, output) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.output = S.drop(this.output);
+    }
+  };
+}
+let made_tanh_backward_Backward: ReturnType<typeof make_tanh_backward_Backward> | undefined;
+export function tanh_backward_Backward() {
+  return (made_tanh_backward_Backward ??= make_tanh_backward_Backward());
+}
+
+function make_sigmoid_backward_Backward() {
+  return class sigmoid_backward_Backward extends Node {
+    override get name(): string {
+      return "SigmoidBackwardBackward0";
+    }
+    gradOutput!: S.Saved;
+    output!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const output = S.unpack(this.output, this) as Tensor;
+      return [
+        this.needs(0) ? F.sigmoidBackward(grad, F.conj(output)) : null,
+        this.needs(1) ? F.sigmoidDoubleBackward(grad, gradOutput, output) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.output = S.drop(this.output);
+    }
+  };
+}
+let made_sigmoid_backward_Backward: ReturnType<typeof make_sigmoid_backward_Backward> | undefined;
+export function sigmoid_backward_Backward() {
+  return (made_sigmoid_backward_Backward ??= make_sigmoid_backward_Backward());
+}
+
+function make_threshold_backward_Backward() {
+  return class threshold_backward_Backward extends Node {
+    override get name(): string {
+      return "ThresholdBackwardBackward0";
+    }
+    output!: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const output = S.unpack(this.output, this) as Tensor;
+      return [
+        this.needs(0) ? F.thresholdBackward(grad, output) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.output = S.drop(this.output);
+    }
+  };
+}
+let made_threshold_backward_Backward: ReturnType<typeof make_threshold_backward_Backward> | undefined;
+export function threshold_backward_Backward() {
+  return (made_threshold_backward_Backward ??= make_threshold_backward_Backward());
+}
+
 function make_hypot_Backward() {
   return class hypot_Backward extends Node {
     override get name(): string {

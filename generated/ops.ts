@@ -45,6 +45,7 @@ import type { Device } from "../src/tensor/device.ts";
 import type { DType } from "../src/tensor/dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
+import * as $G from "../src/tensor/temporaries.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { K as $K } from "./kernels.ts";
 import * as $N from "./nodes.ts";
@@ -714,22 +715,34 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
 
 export function nonzero_as_tuple(self: Tensor, asTuple: boolean): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nonzero_as_tuple", nonzero_as_tuple), [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return $C.nonzeroAsTuple(self, asTuple);
+  if (!$G.begin()) return $C.nonzeroAsTuple(self, asTuple);
+  let r: Tensor[];
+  try { r = $C.nonzeroAsTuple(self, asTuple); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function where_condition(condition: Tensor): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("where_condition", where_condition), [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return $C.whereNonzero(condition);
+  if (!$G.begin()) return $C.whereNonzero(condition);
+  let r: Tensor[];
+  try { r = $C.whereNonzero(condition); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function argwhere(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("argwhere", argwhere), [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.argwhere(self);
+  if (!$G.begin()) return $C.argwhere(self);
+  let r: Tensor;
+  try { r = $C.argwhere(self); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("take_along_dim", take_along_dim), [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.takeAlongDim(self, indices, dim, out);
+  if (!$G.begin()) return $C.takeAlongDim(self, indices, dim, out);
+  let r: Tensor;
+  try { r = $C.takeAlongDim(self, indices, dim, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
@@ -794,22 +807,34 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
 
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("tile", tile), [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.tile(self, dims);
+  if (!$G.begin()) return $C.tile(self, dims);
+  let r: Tensor;
+  try { r = $C.tile(self, dims); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat_interleave_self_int", repeat_interleave_self_int), [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.repeatInterleave(self, repeats, dim, outputSize);
+  if (!$G.begin()) return $C.repeatInterleave(self, repeats, dim, outputSize);
+  let r: Tensor;
+  try { r = $C.repeatInterleave(self, repeats, dim, outputSize); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim: number | null, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat_interleave_self_Tensor", repeat_interleave_self_Tensor), [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.repeatInterleaveTensor(self, repeats, dim, outputSize);
+  if (!$G.begin()) return $C.repeatInterleaveTensor(self, repeats, dim, outputSize);
+  let r: Tensor;
+  try { r = $C.repeatInterleaveTensor(self, repeats, dim, outputSize); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("repeat_interleave_Tensor", repeat_interleave_Tensor), [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.repeatInterleavePositions(repeats, outputSize);
+  if (!$G.begin()) return $C.repeatInterleavePositions(repeats, outputSize);
+  let r: Tensor;
+  try { r = $C.repeatInterleavePositions(repeats, outputSize); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
@@ -846,12 +871,18 @@ export function rot90(self: Tensor, k: number, dims: number | readonly number[] 
 
 export function fliplr(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("fliplr", fliplr), [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.fliplr(self);
+  if (!$G.begin()) return $C.fliplr(self);
+  let r: Tensor;
+  try { r = $C.fliplr(self); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function flipud(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("flipud", flipud), [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.flipud(self);
+  if (!$G.begin()) return $C.flipud(self);
+  let r: Tensor;
+  try { r = $C.flipud(self); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
@@ -868,12 +899,18 @@ export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tens
 
 export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_mse_loss", nn_functional_mse_loss), [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
+  if (!$G.begin()) return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
+  let r: Tensor;
+  try { r = $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nn_functional_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_l1_loss", nn_functional_l1_loss), [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.l1Loss(input, target, sizeAverage, reduce, reduction, weight);
+  if (!$G.begin()) return $C.l1Loss(input, target, sizeAverage, reduce, reduction, weight);
+  let r: Tensor;
+  try { r = $C.l1Loss(input, target, sizeAverage, reduce, reduction, weight); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number, beta: number): Tensor {
@@ -891,7 +928,10 @@ export function _smooth_l1_loss(self: Tensor, target: Tensor, reduction: number,
 
 export function nn_functional_smooth_l1_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, beta: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_smooth_l1_loss", nn_functional_smooth_l1_loss), [input, target, sizeAverage, reduce, reduction, beta]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.smoothL1Loss(input, target, sizeAverage, reduce, reduction, beta);
+  if (!$G.begin()) return $C.smoothL1Loss(input, target, sizeAverage, reduce, reduction, beta);
+  let r: Tensor;
+  try { r = $C.smoothL1Loss(input, target, sizeAverage, reduce, reduction, beta); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function _huber_loss(self: Tensor, target: Tensor, reduction: number, delta: number): Tensor {
@@ -909,7 +949,10 @@ export function _huber_loss(self: Tensor, target: Tensor, reduction: number, del
 
 export function nn_functional_huber_loss(input: Tensor, target: Tensor, reduction: string, delta: number, weight: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_huber_loss", nn_functional_huber_loss), [input, target, reduction, delta, weight]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.huberLoss(input, target, reduction, delta, weight);
+  if (!$G.begin()) return $C.huberLoss(input, target, reduction, delta, weight);
+  let r: Tensor;
+  try { r = $C.huberLoss(input, target, reduction, delta, weight); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
@@ -1185,12 +1228,18 @@ export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("outer", outer), [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.outer(self, vec2, out);
+  if (!$G.begin()) return $C.outer(self, vec2, out);
+  let r: Tensor;
+  try { r = $C.outer(self, vec2, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("inner", inner), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.inner(self, other, out);
+  if (!$G.begin()) return $C.inner(self, other, out);
+  let r: Tensor;
+  try { r = $C.inner(self, other, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
@@ -1251,27 +1300,42 @@ export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, d
 
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("softmax", softmax), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.softmax(self, dim, dtype, out);
+  if (!$G.begin()) return $C.softmax(self, dim, dtype, out);
+  let r: Tensor;
+  try { r = $C.softmax(self, dim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("log_softmax", log_softmax), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.logSoftmax(self, dim, dtype, out);
+  if (!$G.begin()) return $C.logSoftmax(self, dim, dtype, out);
+  let r: Tensor;
+  try { r = $C.logSoftmax(self, dim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softmax", nn_functional_softmax), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.functionalSoftmax(input, dim, dtype);
+  if (!$G.begin()) return $C.functionalSoftmax(input, dim, dtype);
+  let r: Tensor;
+  try { r = $C.functionalSoftmax(input, dim, dtype); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_log_softmax", nn_functional_log_softmax), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.functionalLogSoftmax(input, dim, dtype);
+  if (!$G.begin()) return $C.functionalLogSoftmax(input, dim, dtype);
+  let r: Tensor;
+  try { r = $C.functionalLogSoftmax(input, dim, dtype); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softmin", nn_functional_softmin), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.softmin(input, dim, dtype);
+  if (!$G.begin()) return $C.softmin(input, dim, dtype);
+  let r: Tensor;
+  try { r = $C.softmin(input, dim, dtype); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
@@ -1281,7 +1345,10 @@ export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor
 
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_dropout", nn_functional_dropout), [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.dropout(input, p, training, inplace);
+  if (!$G.begin()) return $C.dropout(input, p, training, inplace);
+  let r: Tensor;
+  try { r = $C.dropout(input, p, training, inplace); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
@@ -1296,7 +1363,10 @@ export function nn_functional_relu_(input: Tensor): Tensor {
 
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_layer_norm", nn_functional_layer_norm), [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.layerNorm(input, normalizedShape, weight, bias, eps);
+  if (!$G.begin()) return $C.layerNorm(input, normalizedShape, weight, bias, eps);
+  let r: Tensor;
+  try { r = $C.layerNorm(input, normalizedShape, weight, bias, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
@@ -1319,12 +1389,18 @@ export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | read
 
 export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("norm", norm), [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.norm(self, p, dim, keepdim, dtype, out);
+  if (!$G.begin()) return $C.norm(self, p, dim, keepdim, dtype, out);
+  let r: Tensor;
+  try { r = $C.norm(self, p, dim, keepdim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function norm_String(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("norm_String", norm_String), [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.normByName(self, p, dim, keepdim, dtype, out);
+  if (!$G.begin()) return $C.normByName(self, p, dim, keepdim, dtype, out);
+  let r: Tensor;
+  try { r = $C.normByName(self, p, dim, keepdim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export const P_acos = { name: "acos", kernel: $K.unary_acos, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acos_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
@@ -2369,6 +2445,44 @@ export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
   $pointwise.binary(P_bitwise_xor, self, other, self, true);
   self._version.value++;
   return self;
+}
+
+export const P_tanh_backward = { name: "tanhBackward", kernel: $K.binary_tanh_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function tanh_backward(gradOutput: Tensor, output: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tanh_backward", tanh_backward), [gradOutput, output]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $pointwise.binary(P_tanh_backward, gradOutput, output, undefined, false);
+  const node = new ($N.tanh_backward_Backward())();
+  $T.connect(node, [gradOutput, output]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.output = $S.save(output);
+  const r = $pointwise.binary(P_tanh_backward, gradOutput, output, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_sigmoid_backward = { name: "sigmoidBackward", kernel: $K.binary_sigmoid_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function sigmoid_backward(gradOutput: Tensor, output: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("sigmoid_backward", sigmoid_backward), [gradOutput, output]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $pointwise.binary(P_sigmoid_backward, gradOutput, output, undefined, false);
+  const node = new ($N.sigmoid_backward_Backward())();
+  $T.connect(node, [gradOutput, output]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.output = $S.save(output);
+  const r = $pointwise.binary(P_sigmoid_backward, gradOutput, output, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_threshold_backward = { name: "thresholdBackward", kernel: $K.binary_threshold_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function threshold_backward(gradOutput: Tensor, output: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("threshold_backward", threshold_backward), [gradOutput, output]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $pointwise.binary(P_threshold_backward, gradOutput, output, undefined, false);
+  const node = new ($N.threshold_backward_Backward())();
+  $T.connect(node, [gradOutput, output]);
+  node.output = node.needs(0) ? $S.save(output) : null;
+  const r = $pointwise.binary(P_threshold_backward, gradOutput, output, undefined, false);
+  return $T.record(r, node);
 }
 
 export const P_hypot = { name: "hypot", kernel: $K.binary_hypot, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hypot_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
@@ -3505,7 +3619,10 @@ export function frac_(self: Tensor): Tensor {
 
 export function isreal(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("isreal", isreal), [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.isreal(self);
+  if (!$G.begin()) return $C.isreal(self);
+  let r: Tensor;
+  try { r = $C.isreal(self); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
@@ -5666,22 +5783,34 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
 
 export function quantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("quantile", quantile), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.quantile(self, q, dim, keepdim, interpolation, out);
+  if (!$G.begin()) return $C.quantile(self, q, dim, keepdim, interpolation, out);
+  let r: Tensor;
+  try { r = $C.quantile(self, q, dim, keepdim, interpolation, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function quantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("quantile_scalar", quantile_scalar), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.quantile(self, q, dim, keepdim, interpolation, out);
+  if (!$G.begin()) return $C.quantile(self, q, dim, keepdim, interpolation, out);
+  let r: Tensor;
+  try { r = $C.quantile(self, q, dim, keepdim, interpolation, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nanquantile(self: Tensor, q: Tensor, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nanquantile", nanquantile), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+  if (!$G.begin()) return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+  let r: Tensor;
+  try { r = $C.nanquantile(self, q, dim, keepdim, interpolation, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nanquantile_scalar(self: Tensor, q: number, dim: number | null, keepdim: boolean, interpolation: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nanquantile_scalar", nanquantile_scalar), [self, q, dim, keepdim, interpolation, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+  if (!$G.begin()) return $C.nanquantile(self, q, dim, keepdim, interpolation, out);
+  let r: Tensor;
+  try { r = $C.nanquantile(self, q, dim, keepdim, interpolation, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function nansum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
@@ -5702,12 +5831,18 @@ export function nansum(self: Tensor, dim: number | readonly number[] | null, kee
 
 export function nanmean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nanmean", nanmean), [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.nanmean(self, dim, keepdim, dtype, out);
+  if (!$G.begin()) return $C.nanmean(self, dim, keepdim, dtype, out);
+  let r: Tensor;
+  try { r = $C.nanmean(self, dim, keepdim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function diff(self: Tensor, n: number, dim: number, prepend: Tensor | null, append: Tensor | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("diff", diff), [self, n, dim, prepend, append, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.diff(self, n, dim, prepend, append, out);
+  if (!$G.begin()) return $C.diff(self, n, dim, prepend, append, out);
+  let r: Tensor;
+  try { r = $C.diff(self, n, dim, prepend, append, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function median(self: Tensor): Tensor {
@@ -5802,7 +5937,10 @@ export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean,
 
 export function bincount(self: Tensor, weights: Tensor | null, minlength: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("bincount", bincount), [self, weights, minlength]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.bincount(self, weights, minlength);
+  if (!$G.begin()) return $C.bincount(self, weights, minlength);
+  let r: Tensor;
+  try { r = $C.bincount(self, weights, minlength); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
@@ -6056,32 +6194,50 @@ export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
 
 export function unique(self: Tensor, sorted: boolean, dim: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("unique", unique), [self, sorted, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.unique(self, sorted, dim);
+  if (!$G.begin()) return $C.unique(self, sorted, dim);
+  let r: Tensor;
+  try { r = $C.unique(self, sorted, dim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function unique_inverse(self: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_inverse", unique_inverse), [self, sorted, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return $C.uniqueInverse(self, sorted, returnInverse, returnCounts, dim);
+  if (!$G.begin()) return $C.uniqueInverse(self, sorted, returnInverse, returnCounts, dim);
+  let r: Tensor[];
+  try { r = $C.uniqueInverse(self, sorted, returnInverse, returnCounts, dim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function unique_counts(self: Tensor, sorted: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_counts", unique_counts), [self, sorted, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return $C.uniqueCounts(self, sorted, returnCounts, dim);
+  if (!$G.begin()) return $C.uniqueCounts(self, sorted, returnCounts, dim);
+  let r: Tensor[];
+  try { r = $C.uniqueCounts(self, sorted, returnCounts, dim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function unique_consecutive(self: Tensor, dim: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_consecutive", unique_consecutive), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.uniqueConsecutive(self, dim);
+  if (!$G.begin()) return $C.uniqueConsecutive(self, dim);
+  let r: Tensor;
+  try { r = $C.uniqueConsecutive(self, dim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function unique_consecutive_inverse(self: Tensor, returnInverse: boolean, returnCounts: boolean, dim: number | null): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_consecutive_inverse", unique_consecutive_inverse), [self, returnInverse, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return $C.uniqueConsecutiveInverse(self, returnInverse, returnCounts, dim);
+  if (!$G.begin()) return $C.uniqueConsecutiveInverse(self, returnInverse, returnCounts, dim);
+  let r: Tensor[];
+  try { r = $C.uniqueConsecutiveInverse(self, returnInverse, returnCounts, dim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function unique_consecutive_counts(self: Tensor, returnCounts: boolean, dim: number | null): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("unique_consecutive_counts", unique_consecutive_counts), [self, returnCounts, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return $C.uniqueConsecutiveCounts(self, returnCounts, dim);
+  if (!$G.begin()) return $C.uniqueConsecutiveCounts(self, returnCounts, dim);
+  let r: Tensor[];
+  try { r = $C.uniqueConsecutiveCounts(self, returnCounts, dim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function view_as_real(self: Tensor): Tensor {
@@ -6792,6 +6948,9 @@ bitwise_or ["bitwise_or","bitwiseOr","","pointwise",["self","other","out"],[[0,1
 bitwise_or_ ["bitwise_or_","bitwiseOr","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
 bitwise_xor ["bitwise_xor","bitwiseXor","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
 bitwise_xor_ ["bitwise_xor_","bitwiseXor","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
+tanh_backward ["tanh_backward","tanhBackward","","pointwise",["gradOutput","output"],[[0,1],[],[]],null,null]
+sigmoid_backward ["sigmoid_backward","sigmoidBackward","","pointwise",["gradOutput","output"],[[0,1],[],[]],null,null]
+threshold_backward ["threshold_backward","thresholdBackward","","pointwise",["gradOutput","output"],[[0,1],[],[]],null,null]
 hypot ["hypot","hypot","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]
 hypot_ ["hypot_","hypot","","pointwise",["self","other"],[[0,1],[0],[]],null,null]
 nextafter ["nextafter","nextafter","","pointwise",["self","other","out"],[[0,1],[2],[]],null,null]

@@ -195,6 +195,16 @@ function seam(op: Op, form: Form): string {
   return `  if ($A.attention.bits !== 0) { const r = ${attend}; if (r !== $A.PROCEED) return r as ${type}; }`;
 }
 
+/** Statements of an operator written with others: what those gave it, but for its result, is its own. */
+function givingUp(call: string, type: string): string[] {
+  return [
+    `  if (!$G.begin()) return ${call};`,
+    `  let r: ${type};`,
+    `  try { r = ${call}; } catch (e) { $G.leaveAll(); throw e; }`,
+    "  return $G.finish(r);",
+  ];
+}
+
 function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
   const withOut = has(op, "out");
   const outName = withOut ? "out" : "undefined";
@@ -210,7 +220,8 @@ function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
     lines.push(`    return $T.finishOut(${forward(op, model, "out", false)}, out) as ${type};`, "  }");
   }
   const call = forward(op, model, op.kind === "composite" ? outName : "undefined", false);
-  if (plan === null) {
+  if (op.kind === "composite" && !op.direct) lines.push(...givingUp(call, type));
+  else if (plan === null) {
     const leaf = op.kind === "factory" && op.args.some((a) => a.name === "requiresGrad");
     lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
   } else {
@@ -321,6 +332,7 @@ export function emitOps(model: Model): string {
     'import type { DType } from "../src/tensor/dtype.ts";',
     'import type { UntypedStorage } from "../src/tensor/storage.ts";',
     'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
+    'import * as $G from "../src/tensor/temporaries.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     'import { K as $K } from "./kernels.ts";',
     'import * as $N from "./nodes.ts";',

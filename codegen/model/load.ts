@@ -68,7 +68,7 @@ const KNOWN = new Set(
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
     "inplaceNode multiOutput mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
-    "example inplaceExample throws ofDtype"
+    "example inplaceExample throws ofDtype direct"
   ).split(" "),
 );
 

@@ -157,6 +157,8 @@ export interface OpSchema {
   readonly anyResult?: boolean;
   /** Name of the gradient node of the in-place form, when it differs. */
   readonly inplaceNode?: string;
+  /** A composite that makes no bytes before its result: nothing has to be given up at its end. */
+  readonly direct?: boolean;
   /** A view that returns several tensors. */
   readonly multiOutput?: boolean;
   /** A view op that copies when no view exists. */

@@ -193,6 +193,7 @@ export const ops = [
     name: "matmul",
     args: { self: "Tensor", other: "Tensor" },
     impl: "composites.matmul",
+    direct: true,
     doc:
       "The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions " +
       "broadcast.",

@@ -227,6 +227,7 @@ export const ops = [
     args: { self: "Tensor" },
     variants: ["function", "method", "inplace", "out"],
     impl: "composites.square",
+    direct: true,
     doc: "Each element times itself.",
     example: "tensor([-2, 3]).square() // tensor([4., 9.])",
   },

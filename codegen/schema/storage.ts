@@ -1,7 +1,7 @@
 /** Copies, conversions, and operators on a tensor's storage. */
 import type { OpSchema } from "../model/types.ts";
 
-const composite = { kind: "composite", grad: "composite", variants: ["method"] } as const;
+const composite = { kind: "composite", direct: true, grad: "composite", variants: ["method"] } as const;
 const conversion = {
   ...composite,
   args: { self: "Tensor" },
@@ -111,6 +111,7 @@ export const ops = [
   {
     name: "to",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["method"],
     args: { self: "Tensor", dtype: "DType", non_blocking: ["Bool", false], copy: ["Bool", false] },
@@ -125,6 +126,7 @@ export const ops = [
     name: "to",
     overload: "device",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["method"],
     args: { self: "Tensor", device: "Device?", dtype: "DType?", non_blocking: ["Bool", false], copy: ["Bool", false] },
@@ -138,6 +140,7 @@ export const ops = [
     name: "to",
     overload: "other",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["method"],
     args: { self: "Tensor", other: "Tensor", non_blocking: ["Bool", false], copy: ["Bool", false] },
@@ -304,6 +307,7 @@ export const ops = [
   {
     name: "resize",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["inplace"],
     args: { self: "Tensor", size: "Size" },
@@ -316,6 +320,7 @@ export const ops = [
   {
     name: "resize_as",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["inplace"],
     args: { self: "Tensor", the_template: "Tensor" },
@@ -327,6 +332,7 @@ export const ops = [
   {
     name: "set",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["inplace"],
     args: { self: "Tensor", source: ["Source?", null], storage_offset: ["Int", 0], size: "Dims?", stride: "Dims?" },
@@ -338,6 +344,7 @@ export const ops = [
     name: "detach",
     overload: "inplace",
     kind: "composite",
+    direct: true,
     grad: "composite",
     variants: ["inplace"],
     args: { self: "Tensor" },

@@ -2,7 +2,7 @@
 import type { OpSchema } from "../model/types.ts";
 
 const view = { kind: "view", variants: ["function", "method"] } as const;
-const composite = { kind: "composite", grad: "composite", variants: ["function", "method"] } as const;
+const composite = { kind: "composite", direct: true, grad: "composite", variants: ["function", "method"] } as const;
 
 export const ops = [
   {

@@ -3,7 +3,7 @@ import type { OpSchema } from "../model/types.ts";
 
 const view = { kind: "view", variants: ["function", "method"] } as const;
 const method = { kind: "view", variants: ["method"] } as const;
-const composite = { kind: "composite", grad: "composite", variants: ["function", "method"] } as const;
+const composite = { kind: "composite", direct: true, grad: "composite", variants: ["function", "method"] } as const;
 const unflat = "grad.reshape(self.shape)";
 
 export const ops = [
@@ -167,6 +167,7 @@ export const ops = [
   {
     name: "numpy_T",
     kind: "composite",
+    direct: true,
     variants: [],
     internal: true,
     grad: "composite",
@@ -177,6 +178,7 @@ export const ops = [
   {
     name: "T",
     kind: "composite",
+    direct: true,
     variants: ["property"],
     grad: "composite",
     args: { self: "Tensor" },
@@ -187,6 +189,7 @@ export const ops = [
   {
     name: "mT",
     kind: "composite",
+    direct: true,
     variants: ["property"],
     grad: "composite",
     args: { self: "Tensor" },

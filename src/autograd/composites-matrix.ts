@@ -5,6 +5,7 @@ import { broadcastShapes } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
 import { numelOf } from "../tensor/size.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import { CREATION_DEFAULT, type Tensor } from "../tensor/tensor.ts";
 import { reshape } from "./composites-views.ts";
 
@@ -100,9 +101,11 @@ function product(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
     if (out !== undefined) return O.squeeze_dim_(O.mm(O.unsqueeze(a, 0), b, out), 0);
     return O.squeeze_dim_(O.mm(O.unsqueeze(a, 0), b), 0);
   }
-  if (!shouldFold(a, b, out !== undefined)) return batched(a, b, out);
-  const r = folded(a, b);
-  return out === undefined ? r : writeOut(r, out);
+  return tidy(() => {
+    if (!shouldFold(a, b, out !== undefined)) return batched(a, b, out);
+    const r = folded(a, b);
+    return out === undefined ? r : writeOut(r, out);
+  });
 }
 
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {

@@ -8,6 +8,7 @@ import { drawnForDropout, dropoutRun } from "../dispatch/random-fill.ts";
 import { type DType, float32, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { matmul, unsafeView } from "./composites-matrix.ts";
 import { reshape } from "./composites-views.ts";
@@ -56,13 +57,13 @@ export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tens
   if (input.ndim === 0 || weight.ndim === 0) throw texts.linearOfScalars("linear", input.ndim, weight.ndim);
   if (bias === null) return matmul(input, O.t(weight));
   if (input.ndim === 2) return O.addmm(bias, input, O.t(weight), 1, 1);
-  if (bias.ndim > 0 && input._contiguous) {
+  return tidy(() => {
+    if (bias.ndim === 0 || !input._contiguous) return O.add_(matmul(input, O.t(weight)), bias, 1);
     const lead = input._shape.slice(0, -1);
     const flat = reshape(input, [numelOf(lead), input._shape[input.ndim - 1] as number]);
     const r = O.addmm(bias, flat, O.t(weight), 1, 1);
     return unsafeView(r, [...lead, r._shape[1] as number]);
-  }
-  return O.add_(matmul(input, O.t(weight)), bias, 1);
+  });
 }
 
 function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {

@@ -1,10 +1,21 @@
 /** The backward pass. */
 
 import * as texts from "../../generated/texts.ts";
+import { isDense } from "../dispatch/allocate.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
-import { take } from "../tensor/scope-state.ts";
+import { scopeState, take } from "../tensor/scope-state.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { requireKept } from "../tensor/storage.ts";
+import { requireKept, type Storage } from "../tensor/storage.ts";
+import {
+  begin,
+  collectReleased,
+  finishTaken,
+  giveUp,
+  leaveAll,
+  MOST_RELEASED,
+  released,
+  takeOver,
+} from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { legacyType, typeName } from "../tensor/type-name.ts";
 import * as G from "./gradients.ts";
@@ -21,11 +32,14 @@ export interface RunOptions {
   readonly capture: boolean;
 }
 
+/** What a node has received: one place for each of its outputs. */
 interface Task {
   pending: number;
   grads: Gradients;
-  /** The gradient at this position belongs to nobody else. */
-  fresh: boolean[];
+  /** A place has a claim of its own on the bytes of its gradient; the storage is what it was then. */
+  held: (Storage | null)[];
+  /** The object gave its claim to the place: nobody outside of the engine knows it. */
+  own: boolean[];
 }
 
 /** One run over a graph. */
@@ -107,7 +121,7 @@ class Run {
     let t = this.tasks.get(node);
     if (t === undefined) {
       const n = node.outputs.length;
-      t = { pending: 0, grads: n > 1 ? new Array(n).fill(null) : [null], fresh: [] };
+      t = { pending: 0, grads: n > 1 ? new Array(n).fill(null) : [null], held: [], own: [] };
       this.tasks.set(node, t);
     }
     return t;
@@ -124,9 +138,9 @@ class Run {
   }
 
   /** Adds a gradient to what a node has received. */
-  deliver(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
+  deliver(edge: Edge, t: Task, grad: Tensor, own: boolean, from: Node | null, at: number): void {
     if (!streams.used) {
-      this.add(edge, t, grad, fresh, from, at);
+      this.add(edge, t, grad, own, from, at);
       return;
     }
     // As in torch it is added up where it will be used.
@@ -134,29 +148,33 @@ class Run {
     streams.handOver(grad, before, edge.node.streams);
     streams.enter(edge.node.streams);
     try {
-      this.add(edge, t, grad, fresh, from, at);
+      this.add(edge, t, grad, own, from, at);
     } finally {
       streams.enter(before);
     }
   }
 
-  private add(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
-    const meta = edge.node.outputs[edge.index];
+  private add(edge: Edge, t: Task, grad: Tensor, own: boolean, from: Node | null, at: number): void {
+    const { node, index } = edge;
+    const meta = node.outputs[index];
     if (meta !== undefined && !reduces(grad._shape, meta.shape)) misfit(grad, meta.shape, from, at);
     const fitting = meta === undefined ? grad : placed(G.conform(grad, meta), meta, from, at);
-    const old = t.grads[edge.index] ?? null;
-    if (old === null) {
-      t.grads[edge.index] = fitting;
-      t.fresh[edge.index] = fresh || fitting !== grad;
-    } else {
-      t.grads[edge.index] = G.accumulate(old, fitting, this.mayWrite(t, edge.index, fitting));
-      t.fresh[edge.index] = true;
+    const old = t.grads[index] ?? null;
+    if (old === null) hold(t, index, fitting, own && fitting === grad);
+    else {
+      const sum = G.accumulate(old, fitting, this.mayWrite(t, index, fitting));
+      if (sum !== old) {
+        letGo(t, index);
+        hold(t, index, sum, false);
+      }
     }
   }
 
   /** Whether a gradient may be added into what a node has received. Examples are written into their like only. */
   private mayWrite(t: Task, at: number, grad: Tensor): boolean {
-    return t.fresh[at] === true && !gradMode.enabled && !grad._storage.watched;
+    if (!isSole(t, at) || gradMode.enabled || grad._storage.watched) return false;
+    const old = t.grads[at] as Tensor;
+    return old._base === null && isDense(old._shape, old._strides);
   }
 
   /** Runs everything, each node on the streams of its operator; the caller's wait for them. */
@@ -166,6 +184,7 @@ class Run {
         const node = this.ready.pop();
         if (streams.used) this.go(node.streams);
         this.step(node);
+        if (released.bytes > 16 * MOST_RELEASED) collectReleased();
       }
     } finally {
       if (streams.used) {
@@ -186,43 +205,99 @@ class Run {
     const { grads } = t;
     const last = this.running !== null && !this.running.has(node);
     // As in torch: hooks change what is captured only where the pass ends.
-    if (!last) this.keep(node, grads);
+    if (!last) this.keep(node, t);
     runHooks(node, grads, t);
-    if (last) {
-      this.keep(node, grads);
-      return;
-    }
-    if (node instanceof AccumulateGrad) {
+    if (last) this.keep(node, t);
+    else if (node instanceof AccumulateGrad) {
       const grad = grads[0] ?? null;
-      if (grad !== null) accumulate(node.leaf, grad, t.fresh[0] === true);
-      return;
+      if (grad !== null) this.reach(node.leaf, grad, t);
+    } else this.pass(node, t);
+    for (let i = 0; i < t.held.length; i++) letGo(t, i);
+  }
+
+  /** A gradient has come to a leaf. */
+  private reach(leaf: Tensor, grad: Tensor, t: Task): void {
+    if (gradFnOf(leaf) !== null) throw texts.leafMovedIntoGraph(undefined);
+    if (!requiresGrad(leaf)) return;
+    // The place's claim is the object's from now on.
+    if (accumulate(leaf, grad, isSole(t, 0))) t.held[0] = null;
+    else letGo(t, 0);
+    const posts = leaf._extra?.postHooks;
+    if (posts) for (const hook of [...posts.values()]) hook(leaf);
+  }
+
+  /** Runs a node. What its formulas make on the way is given up; with a graph of the pass, that has it. */
+  private pass(node: Node, t: Task): void {
+    const { grads } = t;
+    const begun = !this.options.createGraph && begin();
+    try {
+      const results = grads.every(isMissing) ? node.nothing() : node.apply(grads);
+      this.spread(node, t, results);
+    } catch (error) {
+      if (begun) leaveAll();
+      throw error;
     }
-    const results = grads.every(isMissing) ? node.nothing() : node.apply(grads);
-    this.spread(node, grads, results);
+    if (begun) finishTaken();
     if (!this.options.retainGraph) node.release();
   }
 
-  private keep(node: Node, grads: Gradients): void {
+  private keep(node: Node, t: Task): void {
     const at = this.captures.get(node);
     if (at === undefined) return;
-    for (const { output, input } of at) this.captured[input] = grads[output] ?? null;
+    for (const { output, input } of at) {
+      handOut(t, output);
+      this.captured[input] = t.grads[output] ?? null;
+    }
   }
 
-  private spread(node: Node, grads: Gradients, results: Gradients): void {
-    const repeated = repeatedIn(grads, results);
+  private spread(node: Node, t: Task, results: Gradients): void {
+    const { grads } = t;
     for (let i = 0; i < node.next.length; i++) {
       const edge = node.next[i];
       if (edge === null || edge === undefined || !this.isNeeded(edge.node)) continue;
       const g = results[i] ?? null;
       const task = this.task(edge.node);
       if (g !== null) {
-        // Of an example's storage nobody knows who else has the bytes behind it.
-        const fresh = g._storage.claims === 1 && !g._storage.watched && !repeated.has(g);
-        this.deliver(edge, task, g, fresh, node, i);
+        // It was passed on, or was given its place by an earlier edge; else it is made just now.
+        const from = grads.indexOf(g);
+        const own = from >= 0 ? t.own[from] === true : results.indexOf(g) < i;
+        this.deliver(edge, task, g, own, node, i);
       }
       if (--task.pending === 0) this.ready.push(edge.node);
     }
   }
+}
+
+/** Puts a gradient into a place. One that was made just now gives it its claim. */
+function hold(t: Task, at: number, grad: Tensor, own: boolean): void {
+  const storage = grad._storage;
+  const given = takeOver(grad);
+  if (!given) storage.claims++;
+  t.grads[at] = grad;
+  t.held[at] = storage;
+  t.own[at] = given || own;
+}
+
+/** The place gives up its claim. */
+function letGo(t: Task, at: number): void {
+  const storage = t.held[at] ?? null;
+  if (storage === null) return;
+  t.held[at] = null;
+  giveUp(storage);
+}
+
+/** Nobody but the place has the gradient. */
+function isSole(t: Task, at: number): boolean {
+  return t.own[at] === true && (t.held[at] as Storage).claims === 1;
+}
+
+/** Somebody outside gets the object of a gradient: it has a claim as any other. */
+function handOut(t: Task, at: number): void {
+  const grad = t.grads[at] ?? null;
+  if (grad === null || t.own[at] !== true) return;
+  t.own[at] = false;
+  grad._storage.claims++;
+  scopeState.made?.push(grad);
 }
 
 /** Whether summing over broadcast dimensions leads from a gradient's sizes to those that are wanted. */
@@ -251,26 +326,6 @@ function placed(grad: Tensor, { device }: OutputMeta, from: Node | null, at: num
 
 const isMissing = (g: Tensor | null): boolean => g === null;
 
-const NONE: ReadonlySet<Tensor | null> = new Set();
-
-/** Gradients that stand at several places of a step: nothing may be added into those. */
-function repeatedIn(grads: Gradients, results: Gradients): ReadonlySet<Tensor | null> {
-  if (grads.length === 1 && results.length <= 2) {
-    const [first, second] = results;
-    if (first !== grads[0] && second !== grads[0] && first !== second) return NONE;
-  }
-  const seen = new Set(grads);
-  let repeated: Set<Tensor | null> | null = null;
-  for (const g of results) {
-    if (g === null || !seen.has(g)) seen.add(g);
-    else {
-      repeated ??= new Set();
-      repeated.add(g);
-    }
-  }
-  return repeated ?? NONE;
-}
-
 /** Runs the hooks on the gradients of a node, and keeps those that tensors retain. */
 function runHooks(node: Node, grads: Gradients, task: Task): void {
   if (node instanceof AccumulateGrad) {
@@ -296,11 +351,12 @@ function applyHook(
 ): void {
   const grad = grads[index] ?? null;
   if (grad === null) return;
-  task.fresh[index] = false;
+  handOut(task, index);
   const changed = hook(grad);
   if (changed === null || changed === undefined) return;
   checkHooked(hook.name || "<lambda>", grad, changed);
-  grads[index] = changed;
+  letGo(task, index);
+  hold(task, index, changed, false);
 }
 
 /** What a hook gives in place of a gradient is like that one. */
@@ -313,16 +369,22 @@ function checkHooked(name: string, was: Tensor, got: Tensor): void {
   if (!sameSizes(got._shape, was._shape)) throw texts.hookChangedSize(undefined, name);
 }
 
-/** Adds a gradient into a leaf's `grad`. */
-function accumulate(leaf: Tensor, grad: Tensor, fresh: boolean): void {
-  if (gradFnOf(leaf) !== null) throw texts.leafMovedIntoGraph(undefined);
-  if (!requiresGrad(leaf)) return;
+/** Adds a gradient into a leaf's `grad`; true when it became that itself. */
+function accumulate(leaf: Tensor, grad: Tensor, sole: boolean): boolean {
   const old = leaf._grad;
-  if (old === null) leaf._grad = take(G.firstGradient(leaf, grad, fresh));
-  else if (gradMode.enabled) leaf._grad = take(G.accumulate(old, grad, false));
+  if (old === null) {
+    const first = G.firstGradient(leaf, grad, sole && isPlain(grad));
+    leaf._grad = take(first);
+    return first === grad;
+  }
+  if (gradMode.enabled) leaf._grad = take(G.accumulate(old, grad, false));
   else G.accumulate(old, grad, true);
-  const posts = leaf._extra?.postHooks;
-  if (posts) for (const hook of [...posts.values()]) hook(leaf);
+  return false;
+}
+
+/** Neither a view nor a part of a graph. */
+function isPlain(t: Tensor): boolean {
+  return t._base === null && t._gradFn === null && !t._requiresGrad;
 }
 
 /** Runs backward from `roots`, each with its gradient. Gives the gradients of `options.inputs`. */
@@ -338,5 +400,6 @@ export function run(roots: readonly Tensor[], gradients: readonly Tensor[], opti
     job.start(edges, gradients);
     job.finish();
   });
+  if (released.bytes > MOST_RELEASED) collectReleased();
   return job.captured;
 }

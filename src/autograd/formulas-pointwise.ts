@@ -3,7 +3,7 @@ import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bool } from "../tensor/dtype.ts";
+import { bool, float16 } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 
@@ -22,16 +22,28 @@ function constantIn(value: Tensor, x: Tensor): Tensor {
 }
 
 export function tanhBackward(grad: Tensor, result: Tensor): Tensor {
-  return grad.mul(conj(result.mul(result).neg().add(1)));
+  return O.tanh_backward(grad, result);
+}
+
+/** Of the slope 1 - result^2. */
+export function tanhDoubleBackward(gg: Tensor, grad: Tensor, result: Tensor): Tensor {
+  return conj(gg).mul(conj(result).mul(-2).mul(grad));
 }
 
 export function sigmoidBackward(grad: Tensor, result: Tensor): Tensor {
-  return grad.mul(conj(result.neg().add(1).mul(result)));
+  // torch rounds each step in float16.
+  if (result.dtype === float16) return grad.mul(result.neg().add(1)).mul(result);
+  return O.sigmoid_backward(grad, result);
+}
+
+/** Of the slope (1 - result) * result. */
+export function sigmoidDoubleBackward(gg: Tensor, grad: Tensor, result: Tensor): Tensor {
+  return conj(gg).mul(grad).mul(conj(result).mul(-2).add(1));
 }
 
 /** The gradient where the result was above zero. */
 export function thresholdBackward(grad: Tensor, result: Tensor): Tensor {
-  return constantIn(grad.maskedFill(result.le(0), 0), result);
+  return O.threshold_backward(grad, result);
 }
 
 export function mulBackward(grad: Tensor, other: Operand): Tensor {

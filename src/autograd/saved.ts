@@ -6,6 +6,7 @@ import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, getDefaultDtype, legacyName } from "../tensor/dtype.ts";
 import { numelOf } from "../tensor/size.ts";
 import type { Storage } from "../tensor/storage.ts";
+import { released } from "../tensor/temporaries.ts";
 import { type GradientNode, isContiguousGeometry, Tensor } from "../tensor/tensor.ts";
 import { gradFnOf, operatorName } from "./history.ts";
 import { freedError, type Node } from "./node.ts";
@@ -56,9 +57,15 @@ export function saveResult(x: Tensor, node: Node, outputNr: number): Saved {
   return x._base === null ? new SavedTensor(x, node, outputNr) : new SavedTensor(x, gradFnOf(x), x._outputNr);
 }
 
+function letGo({ storage, tensor, isLeaf }: SavedTensor): void {
+  storage.release();
+  // Nobody else had it, or an object that the program made: whether it still has that, the collector knows.
+  if (!isLeaf && storage.claims > 0) released.bytes += tensor._numel * tensor.dtype.itemsize;
+}
+
 /** Gives up the claims of what was saved; gives what then stands in its place. */
 export function drop(x: Saved, keepsNumber = false): Saved {
-  if (x instanceof SavedTensor) x.storage.release();
+  if (x instanceof SavedTensor) letGo(x);
   else if (Array.isArray(x)) for (const y of x) drop(y);
   else if (x === null || keepsNumber) return x;
   return FREED;

@@ -4,6 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
+import { untie } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { checkCreation, edgeOf, gradFnOf, metaOf, moveTo, setNode } from "./history.ts";
 import type { Edge, Node } from "./node.ts";
@@ -71,7 +72,9 @@ export function saveOriginal(self: Tensor): Saved {
   const original = clone(self);
   original._gradFn = gradFnOf(self);
   original._outputNr = self._outputNr;
-  return save(original);
+  const kept = save(original);
+  untie(original);
+  return kept;
 }
 
 const isLeaf = ({ _gradFn }: Tensor): boolean => _gradFn === null || (_gradFn as Node).ofInput;

@@ -4,6 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { contiguousStrides, numelOf, sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { untie } from "../tensor/temporaries.ts";
 import { makeStrided, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { checkSizes, empty, emptyWith } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -114,8 +115,7 @@ function inBlocks(target: Tensor, d: number): boolean {
 
 /** A part of a tensor that is being read or written, without ties to it. */
 export function region(t: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
-  const r = makeStrided(t._storage, offset, shape, strides, t.dtype);
-  t._storage.claims--;
+  const r = untie(makeStrided(t._storage, offset, shape, strides, t.dtype));
   r._bits = t._bits;
   return r;
 }

@@ -4,6 +4,7 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { toReal } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";
+import { untie } from "../tensor/temporaries.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { abs, where } from "./arith.ts";
 import { cast } from "./copy.ts";
@@ -25,9 +26,7 @@ const EQ = { name: NAME, kernel: K.binary_eq, rule: RULES.compare };
 function realParts(t: Tensor): Tensor {
   if (t.dtype.category < 3) return t;
   const strides = t._strides.map((s) => 2 * s);
-  const r = makeStrided(t._storage, 2 * t._offset, t._shape, strides, toReal(t.dtype));
-  t._storage.claims--;
-  return r;
+  return untie(makeStrided(t._storage, 2 * t._offset, t._shape, strides, toReal(t.dtype)));
 }
 
 /** The greatest element of each line, zero where that is infinite. */

@@ -5,6 +5,7 @@
 import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { pinnedMemory, type Storage } from "../tensor/storage.ts";
+import { untie } from "../tensor/temporaries.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 
 /** Bytes that lie in a pinned block at once. */
@@ -44,9 +45,7 @@ export const marks: {
 
 /** Elements in a row for one copy, without ties to their storage. */
 export function elements(storage: Storage, offset: number, count: number, dtype: DType): Tensor {
-  const t = makeStrided(storage, offset, [count], [1], dtype);
-  storage.claims--;
-  return t;
+  return untie(makeStrided(storage, offset, [count], [1], dtype));
 }
 
 /** A pinned block for a while: what copies from it still do, its allocator knows. */

@@ -2,6 +2,7 @@
 import * as texts from "../../generated/texts.ts";
 import { legacyName } from "../tensor/dtype.ts";
 import { numelOf } from "../tensor/size.ts";
+import { untie } from "../tensor/temporaries.ts";
 import {
   bytesNeeded,
   CREATION_DEFAULT,
@@ -83,7 +84,7 @@ export function unsafeView(self: Tensor, size: readonly number[]): Tensor {
   const v = view(self, size);
   v._base = null;
   v._creation = CREATION_DEFAULT;
-  self._storage.claims--;
+  untie(self);
   return v;
 }
 

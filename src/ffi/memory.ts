@@ -110,6 +110,37 @@ function collect(): void {
   onDevices.collected(full);
 }
 
+/** Bytes that graphs let go which objects of the program's still name, unless those are garbage by now. */
+export const released = { bytes: 0 };
+/** So much of it is worth a full collection: what was saved has survived those of young objects. */
+export const MOST_RELEASED = 32 * 2 ** 20;
+/** What was alive after the last one, and when another is worth its time: a seventh of the program's at most. */
+let floor = 0;
+let nextReleased = 0;
+let cost = Number.POSITIVE_INFINITY;
+
+/** Collects what backward has let go, if most of it seems to be left and the time allows it. */
+export function collectReleased(): void {
+  const live = native.zs_live_bytes() + native.zs_cuda_live_bytes();
+  const start = performance.now();
+  const pays = start >= nextReleased || live - floor > 16 * MOST_RELEASED;
+  if (!pays || live - floor < MOST_RELEASED) {
+    if (live - floor < MOST_RELEASED) released.bytes = 0;
+    return;
+  }
+  released.bytes = 0;
+  native.zs_clear_stack();
+  fullGC();
+  const end = performance.now();
+  nextFull = end + 20 * (end - start);
+  // What other programs do meanwhile makes one longer now and then.
+  cost = Math.min(1.25 * cost, end - start);
+  nextReleased = end + 6 * cost;
+  onHost.collected(true);
+  onDevices.collected(true);
+  floor = native.zs_live_bytes() + native.zs_cuda_live_bytes();
+}
+
 /** What operators call before they begin when a collection is due. */
 export function relieve(): void {
   native.zs_clear_stack();

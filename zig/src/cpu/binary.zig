@@ -223,6 +223,9 @@ pub const bitwise_xor = struct {
     }
 };
 
+pub const tanh_backward = pairs.tanh_backward;
+pub const sigmoid_backward = pairs.sigmoid_backward;
+pub const threshold_backward = pairs.threshold_backward;
 pub const hypot = pairs.hypot;
 pub const nextafter = pairs.nextafter;
 pub const heaviside = pairs.heaviside;

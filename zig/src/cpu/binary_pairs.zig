@@ -1,6 +1,8 @@
 //! Pointwise kernels of two inputs: lengths, neighbours, divisors, powers of two, extremes beside NaN.
 const abi = @import("abi");
 const base = @import("vmath_base.zig");
+const cm = @import("vmath_complex.zig");
+const dt = @import("../core/dtype.zig");
 const pw = @import("pointwise.zig");
 const vm = @import("vmath.zig");
 
@@ -8,6 +10,41 @@ const Compute = abi.Compute;
 const Params = pw.Params;
 const c = base.c;
 const ci = base.ci;
+
+/// A gradient times the slope of tanh, 1 - b^2 at its result.
+pub const tanh_backward = struct {
+    pub const arity = 2;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime k: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime dt.is_complex(dt.Computed(k))) return cm.mul(a, slope(cm.mul(b, b)));
+        return a * base.fma(-b, b, pw.constant(@TypeOf(a), 1));
+    }
+    inline fn slope(square: anytype) @TypeOf(square) {
+        return .{ .re = 1 - square.re, .im = square.im };
+    }
+};
+
+/// A gradient times the slope of sigmoid, (1 - b) b at its result.
+pub const sigmoid_backward = struct {
+    pub const arity = 2;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime k: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime !dt.is_complex(dt.Computed(k))) return a * (pw.constant(@TypeOf(a), 1) - b) * b;
+        const rest: @TypeOf(a) = .{ .re = 1 - b.re, .im = -b.im };
+        const slope = cm.mul(rest, b);
+        return cm.mul(a, .{ .re = slope.re, .im = -slope.im });
+    }
+};
+
+/// A gradient where the result is above zero, or is no number.
+pub const threshold_backward = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const zero = pw.constant(@TypeOf(a), 0);
+        return pw.select(b <= zero, zero, a);
+    }
+};
 
 pub const hypot = struct {
     pub const arity = 2;
