@@ -125,7 +125,7 @@ pub const IsaLevel = struct {
     pub const avx512: u32 = 4;
 };
 
-/// Statistics of the allocator; `requested` are bytes that live, before rounding, `reserved` all that it holds.
+/// Statistics of the allocator: `requested` before rounding, `reserved` all, `fresh` ns a new MiB, 0: unknown.
 pub const MemoryStat = struct {
     pub const live: u32 = 0;
     pub const peak: u32 = 1;
@@ -135,6 +135,7 @@ pub const MemoryStat = struct {
     pub const requested: u32 = 5;
     pub const reserved: u32 = 6;
     pub const cache_limit: u32 = 7;
+    pub const fresh: u32 = 8;
 };
 
 /// What became of a thread of the program; `kept`: it ended, and the runtime has not given back what it had.

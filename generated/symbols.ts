@@ -44,6 +44,8 @@ export const NATIVES = {
   zs_set_cache_limit: { args: ["f64"], returns: "void" },
   /** Overwrites what finished calls left on the stack. */
   zs_clear_stack: { args: [], returns: "void" },
+  /** Writes to free blocks after whose last handing out so many bytes followed, from and below; how many bytes. */
+  zs_write_aged: { args: ["f64","f64"], returns: "f64" },
   /** Bytes in use, in rounded blocks. */
   zs_live_bytes: { args: [], returns: "f64" },
   /** A statistic of the allocator, by its MemoryStat. */

@@ -235,6 +235,12 @@ export const natives = [
     doc: "Bytes of free memory that may be kept; without it an eighth of the machine's or container's, 1 GiB at most.",
   },
   { name: "zs_clear_stack", args: [], returns: "void", doc: "Overwrites what finished calls left on the stack." },
+  {
+    name: "zs_write_aged",
+    args: ["f64", "f64"],
+    returns: "f64",
+    doc: "Writes to free blocks after whose last handing out so many bytes followed, from and below; how many bytes.",
+  },
   { name: "zs_live_bytes", args: [], returns: "f64", doc: "Bytes in use, in rounded blocks." },
   {
     name: "zs_stat",

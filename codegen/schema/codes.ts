@@ -39,8 +39,18 @@ export const codes = [
   {
     name: "MemoryStat",
     type: "u32",
-    doc: "Statistics of the allocator; `requested` are bytes that live, before rounding, `reserved` all that it holds.",
-    values: { live: 0, peak: 1, cached: 2, allocations: 3, frees: 4, requested: 5, reserved: 6, cache_limit: 7 },
+    doc: "Statistics of the allocator: `requested` before rounding, `reserved` all, `fresh` ns a new MiB, 0: unknown.",
+    values: {
+      live: 0,
+      peak: 1,
+      cached: 2,
+      allocations: 3,
+      frees: 4,
+      requested: 5,
+      reserved: 6,
+      cache_limit: 7,
+      fresh: 8,
+    },
   },
   {
     name: "ThreadState",

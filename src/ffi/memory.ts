@@ -2,7 +2,9 @@
 
 import { read, toArrayBuffer } from "bun:ffi";
 import { edenGC, fullGC } from "bun:jsc";
+import { MemoryStat } from "../../generated/abi.ts";
 import { attention, MEMORY } from "./attention.ts";
+import { Interval } from "./interval.ts";
 import { addressOf, native } from "./library.ts";
 import { Pace, type Sizes } from "./pace.ts";
 
@@ -70,14 +72,27 @@ function renew(slabs: Slabs, nbytes: number): void {
   slabs.end = slabs.next + nbytes;
 }
 
-/** Smaller blocks are left to the collector's own pace. */
-const COUNTED_BLOCK = 64 * 2 ** 10;
-/** So much of the host's memory stays in the processor's caches: what was written before is dearer to write again. */
+/** Smaller blocks are left to the collector's own pace, a collection for each 8 MiB that it sees. */
+const COUNTED_BLOCK = 16 * 2 ** 10;
 const HOST: Sizes = { young: 32 * 2 ** 20, mostYoung: 192 * 2 ** 20, old: 128 * 2 ** 20 };
+/** So many bytes lie between two collections for the host's memory at the least. */
+const LEAST_INTERVAL = 4 * 2 ** 20;
 /** Until a device has said how much memory it has. */
 const DEVICE: Sizes = { young: 64 * 2 ** 20, mostYoung: 512 * 2 ** 20, old: 256 * 2 ** 20 };
 
-const onHost = new Pace(HOST, () => native.zs_live_bytes() + native.zs_cuda_host_live_bytes());
+const hostInterval = new Interval(LEAST_INTERVAL, HOST.young, {
+  fresh: () => native.zs_stat(MemoryStat.fresh) / (1e6 * 2 ** 20),
+  idle: () => native.zs_stat(MemoryStat.cached),
+  lost(least, most) {
+    const start = performance.now();
+    const nbytes = native.zs_write_aged(least, most);
+    const first = performance.now();
+    if (nbytes === 0 || native.zs_write_aged(least, most) !== nbytes) return -1;
+    const again = performance.now();
+    return Math.max(0, first - start - (again - first)) / nbytes;
+  },
+});
+const onHost = new Pace(HOST, () => native.zs_live_bytes() + native.zs_cuda_host_live_bytes(), hostInterval);
 const onDevices = new Pace(DEVICE, () => native.zs_cuda_live_bytes());
 
 /** Devices of `total` bytes: blocks there are reused as they are, so that only their room counts. */
@@ -97,17 +112,18 @@ function collect(): void {
   attention.bits &= ~MEMORY;
   // Blocks that were given back by hand since then no longer count.
   if (!onHost.isDue && !onDevices.isDue) return;
+  const before = performance.now();
   edenGC();
-  const growth = Math.max(onHost.growth, onDevices.growth);
   const start = performance.now();
+  const growth = Math.max(onHost.growth, onDevices.growth);
   const full = growth > 1 && (start >= nextFull || growth > 4);
   if (full) {
     fullGC();
     const end = performance.now();
     nextFull = end + 20 * (end - start);
   }
-  onHost.collected(full);
-  onDevices.collected(full);
+  onHost.collected(full, before, start - before);
+  onDevices.collected(full, before, start - before);
 }
 
 /** Bytes that graphs let go which objects of the program's still name, unless those are garbage by now. */
@@ -166,10 +182,12 @@ export function collectYoung(): void {
 interface Parked {
   readonly owners: ArrayBuffer[];
   readonly addresses: number[];
+  readonly lengths: number[];
 }
 const CLASS_BYTES = 512;
+const MOST_PARKED = 64 * 2 ** 10;
 const parked: Parked[] = [];
-for (let n = 0; n <= COUNTED_BLOCK; n += CLASS_BYTES) parked.push({ owners: [], addresses: [] });
+for (let n = 0; n <= MOST_PARKED; n += CLASS_BYTES) parked.push({ owners: [], addresses: [], lengths: [] });
 const MOST_PARKED_BYTES = 2 ** 20;
 let parkedBytes = 0;
 
@@ -178,15 +196,16 @@ export let reusedAddress = 0;
 
 /** The owner of a block of exactly so many bytes that was given back by hand, null when there is none. */
 export function reuse(nbytes: number): ArrayBuffer | null {
-  if (parkedBytes === 0 || nbytes >= COUNTED_BLOCK) return null;
-  const { owners, addresses } = parked[(nbytes / CLASS_BYTES) | 0] as Parked;
+  if (parkedBytes === 0 || nbytes >= MOST_PARKED) return null;
+  const { owners, addresses, lengths } = parked[(nbytes / CLASS_BYTES) | 0] as Parked;
   const last = owners.length - 1;
   if (last < 0) return null;
   const owner = owners[last] as ArrayBuffer;
   const address = addresses[last] as number;
-  if (owner.byteLength !== nbytes || native.zs_unpark(address) === 0) return null;
+  if (lengths[last] !== nbytes || native.zs_unpark(address) === 0) return null;
   owners.pop();
   addresses.pop();
+  lengths.pop();
   parkedBytes -= nbytes;
   reusedAddress = address;
   return owner;
@@ -194,18 +213,20 @@ export function reuse(nbytes: number): ArrayBuffer | null {
 
 function park(owner: ArrayBuffer, address: number, nbytes: number): boolean {
   if (parkedBytes + nbytes > MOST_PARKED_BYTES || native.zs_park(address) === 0) return false;
-  const { owners, addresses } = parked[(nbytes / CLASS_BYTES) | 0] as Parked;
+  const { owners, addresses, lengths } = parked[(nbytes / CLASS_BYTES) | 0] as Parked;
   owners.push(owner);
   addresses.push(address);
+  lengths.push(nbytes);
   parkedBytes += nbytes;
   return true;
 }
 
 /** Returns the blocks that are kept for reuse to the system. */
 export function emptyCache(): void {
-  for (const { owners, addresses } of parked) {
+  for (const { owners, addresses, lengths } of parked) {
     for (const owner of owners.splice(0)) releaseAnchor(owner);
     addresses.length = 0;
+    lengths.length = 0;
   }
   parkedBytes = 0;
   native.zs_empty_cache();
@@ -247,10 +268,10 @@ export function allocateBlock(nbytes: number): number {
 
 /**
  * Makes the collector own a native block: it returns the block when unreachable. Of the blocks that are counted here
- * it sees a part only, so that it does not collect on its own account as well.
+ * it sees a part only, `seen`, so that it does not collect on its own account as well.
  */
-export function ownBlock(address: number, nbytes: number): ArrayBuffer {
-  return adopt(address, 0, seenBytes(nbytes), address, releaseBlock);
+export function ownBlock(address: number, nbytes: number, seen = seenBytes(nbytes)): ArrayBuffer {
+  return adopt(address, 0, seen, address, releaseBlock);
 }
 
 function seenBytes(nbytes: number): number {
@@ -303,8 +324,9 @@ export function releaseAnchor(anchor: Anchor): void {
 
 /** Gives a block back at once: nothing is left of it for the collector to find. `shared`: others know its owner. */
 export function returnBlock(anchor: Anchor, address: number, nbytes: number, shared: boolean): void {
+  // Parked blocks stay counted, and are not counted again.
+  if (nbytes < MOST_PARKED && !shared && park(anchor as ArrayBuffer, address, nbytes)) return;
   if (nbytes >= COUNTED_BLOCK) onHost.uncount(nbytes);
-  else if (!shared && park(anchor as ArrayBuffer, address, nbytes)) return;
   releaseAnchor(anchor);
 }
 

@@ -1,13 +1,17 @@
 /** How often memory of one kind is worth a collection. */
+import type { Interval } from "./interval.ts";
 
 export interface Sizes {
-  /** Bytes allocated between two collections of young objects. */
+  /** Bytes allocated between two collections of young objects, without an interval that finds out. */
   readonly young: number;
   /** As many when the program keeps what it makes. */
   readonly mostYoung: number;
   /** Growth since the last full collection that is worth another one. */
   readonly old: number;
 }
+
+/** Collections of young objects take so much of the time between them at most, while there is memory for fewer. */
+const MOST_SHARE = 0.25;
 
 /**
  * Counts what is allocated, and says when results that nobody uses any more may have piled up. A program that keeps
@@ -17,14 +21,17 @@ export class Pace {
   #young = 0;
   #patience: number;
   #liveBefore = 0;
+  /** When the last collection ended. */
+  #ended = -Infinity;
   #oldLimit: number;
 
   constructor(
     private sizes: Sizes,
     /** Bytes of blocks that somebody has. */
     private readonly live: () => number,
+    private readonly interval: Interval | null = null,
   ) {
-    this.#patience = sizes.young;
+    this.#patience = this.#interval;
     this.#oldLimit = sizes.old;
   }
 
@@ -33,6 +40,10 @@ export class Pace {
     this.sizes = sizes;
     this.#patience = sizes.young;
     this.#oldLimit = Math.max(this.#oldLimit, sizes.old);
+  }
+
+  get #interval(): number {
+    return this.interval === null ? this.sizes.young : this.interval.bytes;
   }
 
   /** A block of so many bytes is about to be made. */
@@ -59,13 +70,18 @@ export class Pace {
     return this.live() / this.#oldLimit;
   }
 
-  /** After a collection of young objects, or of all. */
-  collected(full: boolean): void {
+  /** After a collection of young objects, which took so many milliseconds from `start` on, or of all. */
+  collected(full: boolean, start: number, ms: number): void {
     const live = this.live();
     const { young, mostYoung, old } = this.sizes;
+    if (this.isDue) this.interval?.collected(ms);
     if (full) this.#oldLimit = Math.max(live + old, 2 * live);
-    this.#patience = live - this.#liveBefore < 0.75 * this.#young ? young : Math.min(2 * this.#patience, mostYoung);
+    const isKept = live - this.#liveBefore >= 0.75 * this.#young;
+    // Results that nobody writes are made so fast that collections would take most of the time.
+    const isHeavy = this.#patience >= young && ms > MOST_SHARE * (start - this.#ended);
+    this.#patience = isKept || isHeavy ? Math.min(2 * this.#patience, mostYoung) : this.#interval;
     this.#liveBefore = live;
     this.#young = 0;
+    this.#ended = start + ms;
   }
 }

@@ -45,11 +45,12 @@ export function requireFile(address: number, nbytes: number, op: string): void {
 
 /** How many numbers the stage holds. */
 export const STAGE_SIZE = 4096;
-const stageAddress = allocateBlock(8 * STAGE_SIZE);
+const STAGE_BYTES = 8 * STAGE_SIZE;
+const stageAddress = allocateBlock(STAGE_BYTES);
 if (stageAddress === 0) throw texts.noStagingMemory(undefined);
 
 /** Numbers on their way in or out: valid until the next call of this module. */
-export const stage: Float64Array = new Float64Array(ownBlock(stageAddress, 8 * STAGE_SIZE));
+export const stage: Float64Array = new Float64Array(ownBlock(stageAddress, STAGE_BYTES, STAGE_BYTES));
 
 /** A room of doubles of one's own. */
 export function doubles(count: number): Float64Array {

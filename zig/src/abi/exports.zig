@@ -155,6 +155,10 @@ export fn zs_clear_stack() void {
     @memset(@as(*volatile [16384]u8, &stale), 0);
 }
 
+export fn zs_write_aged(least: f64, most: f64) f64 {
+    return @floatFromInt(alloc.write_aged(@intFromFloat(@max(least, 0)), @intFromFloat(@min(most, 0x1p62))));
+}
+
 export fn zs_live_bytes() f64 {
     return @floatFromInt(alloc.stat(abi.MemoryStat.live));
 }

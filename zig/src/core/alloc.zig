@@ -43,6 +43,8 @@ var requested_live: usize = 0;
 var peak: usize = 0;
 var parked: usize = 0;
 var allocations: usize = 0;
+/// Bytes handed out since the program began.
+var handed: u64 = 0;
 var frees: usize = 0;
 var fail_after: i64 = -1;
 
@@ -89,7 +91,8 @@ fn handOut(b: *Block, n: usize) void {
     requested_live += n;
     peak = @max(peak, live);
     allocations += 1;
-    b.stamp = allocations;
+    handed += round(n);
+    b.stamp = handed;
 }
 
 fn takeIn(b: *Block, state: blocks.State) void {
@@ -294,8 +297,52 @@ pub fn stat(which: u32) usize {
         abi.MemoryStat.allocations => allocations,
         abi.MemoryStat.frees => frees,
         abi.MemoryStat.requested => requested_live,
+        abi.MemoryStat.fresh => pages.fresh_cost.load(.monotonic),
         else => 0,
     };
+}
+
+/// Writes some bytes of free blocks that were handed out when so many bytes had not been yet; how many bytes. What that
+/// takes longer than once more tells what the caches have lost of them.
+pub fn write_aged(least: u64, most: u64) usize {
+    acquire();
+    defer release();
+    var written: usize = 0;
+    for (quick[blocks.ages_from / min_round ..]) |head| {
+        var at = head;
+        for (0..most_aged) |_| {
+            const b = at orelse break;
+            at = b.next;
+            written += writeAged(b, least, most, written);
+        }
+    }
+    var at = blocks.newest;
+    for (0..most_aged) |_| {
+        const b = at orelse break;
+        at = b.older();
+        written += writeAged(b, least, most, written);
+    }
+    return written;
+}
+
+/// Looked at in each list; written in all.
+const most_aged = 32;
+const most_aged_bytes = 64 << 10;
+
+fn writeAged(b: *Block, least: u64, most: u64, written: usize) usize {
+    const age = handed - b.stamp;
+    // What was cut off from a block has not been handed out.
+    if (b.stamp == 0 or age < least or age >= most or written >= most_aged_bytes) return 0;
+    const Line = @Vector(64, u8);
+    const from = blocks.least_touched / @sizeOf(Line) + 1;
+    const lines: [*]volatile Line = @ptrCast(@alignCast(b));
+    const until = b.touched() / @sizeOf(Line);
+    if (until <= from) return 0;
+    const n = @min(until - from, (most_aged_bytes - written) / @sizeOf(Line));
+    // Amid it: where a kernel began and ended says less.
+    const first = from + (until - from - n) / 2;
+    for (first..first + n) |i| lines[i] = @splat(0);
+    return n * @sizeOf(Line);
 }
 
 pub fn reset_peak() void {
@@ -419,6 +466,22 @@ test "bytes stay what they were while blocks of random sizes come and go" {
         if (round_number % 5_000 == 0) empty_cache();
     }
     for (held) |h| if (h) |x| dealloc(x.at);
+    empty_cache();
+}
+
+test "free blocks are written by their age, live ones never" {
+    empty_cache();
+    var held: [3][*]u8 = undefined;
+    for (&held) |*b| {
+        b.* = alloc(100_000).?;
+        @memset(b.*[0..100_000], 7);
+    }
+    dealloc(held[1]);
+    try std.testing.expectEqual(0, write_aged(1, 50_000));
+    try std.testing.expectEqual(most_aged_bytes, write_aged(1, 200_000));
+    for ([_]usize{ 0, 2 }) |i| for (held[i][0..100_000]) |byte| try std.testing.expectEqual(7, byte);
+    dealloc(held[0]);
+    dealloc(held[2]);
     empty_cache();
 }
 

@@ -30,7 +30,7 @@ pub const Block = extern struct {
     before: ?*Block,
     /// In the list that the block is in.
     next: ?*Block,
-    /// Number of the allocation that handed the block out last.
+    /// Bytes that had been handed out when the block was, the last time.
     stamp: u64,
     owners: u32,
     arena: Arena.Kind,
@@ -55,6 +55,14 @@ pub const Block = extern struct {
         if (b.last) return null;
         return @ptrCast(@alignCast(@as([*]u8, @ptrCast(b)) + b.size));
     }
+    /// The one that became free before this free one did.
+    pub fn older(b: *Block) ?*Block {
+        return b.free().older;
+    }
+    /// How many of its bytes may lie on pages.
+    pub fn touched(b: *Block) usize {
+        return if (b.state == .free) b.free().touched else b.size;
+    }
     fn free(b: *Block) *Free {
         return @ptrCast(@alignCast(b.bytes()));
     }
@@ -69,10 +77,10 @@ const Free = extern struct {
     /// Bytes from the header on that may lie on pages; the others have never been written, or were given back.
     touched: usize,
 };
-const least_touched = header_size + @sizeOf(Free);
+pub const least_touched = header_size + @sizeOf(Free);
 
 /// Blocks of less do not hold a whole page that could go back.
-const ages_from = 8 << 10;
+pub const ages_from = 8 << 10;
 
 /// Sixteen classes for each power of two.
 const class_count = 40 * 16;
@@ -94,7 +102,7 @@ pub const Totals = struct {
 pub var totals: Totals = .{};
 /// The free blocks by age: what goes back first.
 var oldest: ?*Block = null;
-var newest: ?*Block = null;
+pub var newest: ?*Block = null;
 
 pub const Arena = struct {
     kind: Kind,
