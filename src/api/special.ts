@@ -99,6 +99,7 @@ function specialMember(name: string): unknown {
  * @torch torch.special
  */
 export const special: ReturnType<typeof all> = lateNamespace(
-  "digamma erf erfc erfinv exp2 expit expm1 gammaln log1p logit logSoftmax logsumexp polygamma psi round sinc softmax xlogy",
+  "digamma erf erfc erfinv exp2 expit expm1 gammaln log1p logit " +
+    "logSoftmax logsumexp polygamma psi round sinc softmax xlogy",
   specialMember,
 );

@@ -1,3 +1,4 @@
+// Members of classes and functions of namespaces that come into being when they are touched.
 import * as engine from "bun:jsc";
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { loadModel } from "../../codegen/model/load.ts";
