@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CallPath } from "./measure.ts";
 import { libraryFile, root, toolEnv } from "./toolchain.mjs";
+import type { Weight } from "./weight.ts";
 
 /** Where the line of the last whole run is left. */
 export const LAST_LINE = join(root, "build", "logs", "metrics.txt");
@@ -51,13 +52,21 @@ async function measure(): Promise<Measured | undefined> {
   return (await child.exited) === 0 ? (JSON.parse(text) as Measured) : undefined;
 }
 
+/** What the library weighs in a program (scripts/weight.ts); undefined where it is not built. */
+async function weigh(): Promise<Weight | undefined> {
+  const words = [process.execPath, join(root, "scripts", "weight.ts")];
+  const child = Bun.spawn(words, { cwd: root, env: toolEnv({}), stdout: "pipe", stderr: "ignore", timeout: 60_000 });
+  const text = await new Response(child.stdout).text();
+  return (await child.exited) === 0 ? (JSON.parse(text) as Weight) : undefined;
+}
+
 /**
  * The figures of a run. `call_natives`, `call_blocks` and `call_bytes` are of the small calls of measure.ts together:
  * native functions called, blocks taken from the allocator and their bytes.
  */
 export async function metricsOf(tests: number, buildNote: string | undefined): Promise<Metrics> {
   const library = libraryFile();
-  const measured = await measure();
+  const [measured, weight] = [await measure(), await weigh()];
   const sum = (key: "natives" | "blocks" | "bytes") => measured?.paths.reduce((total, path) => total + path[key], 0);
   const share = measured === undefined ? null : Number((measured.covered / measured.operators).toFixed(4));
   return {
@@ -70,6 +79,10 @@ export async function metricsOf(tests: number, buildNote: string | undefined): P
     call_natives: sum("natives") ?? null,
     call_blocks: sum("blocks") ?? null,
     call_bytes: sum("bytes") ?? null,
+    import_objects: weight?.importObjects ?? null,
+    import_functions: weight?.importFunctions ?? null,
+    mixed_objects: weight?.mixedObjects ?? null,
+    mixed_functions: weight?.mixedFunctions ?? null,
   };
 }
 

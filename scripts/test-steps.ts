@@ -182,6 +182,27 @@ const instructionSetTests: Step = {
   },
 };
 
+/** Tests of the built file's cells: what they import of the sources is taken from it. */
+const BUILT = [
+  "ops",
+  "tensor",
+  "autograd",
+  "api",
+  "nn",
+  "func",
+  "distributions",
+  "tensordict",
+  "testing",
+  "errors",
+  "seeds",
+];
+
+const builtTests: Step = {
+  name: "built",
+  beyond: "tests with the built file in the place of the sources",
+  run: () => bunTest("built", ["--preload", "./test/built.ts", ...BUILT.map((folder) => `test/${folder}/`)]),
+};
+
 const examples: Step = {
   name: "examples",
   async run() {
@@ -294,6 +315,7 @@ export const STEPS: readonly Step[] = [
   { name: "ptxas", run: assembledKernels, beyond: "NVIDIA's assembler on all GPU kernels" },
   { name: "mutants", run: fixedMutants, beyond: "known changes that tests have to catch" },
   instructionSetTests,
+  builtTests,
   { ...program("docs", join("scripts", "docs", "main.ts")), beyond: "the API site" },
   examples,
 ];

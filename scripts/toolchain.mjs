@@ -380,26 +380,8 @@ export function writeEmptyMap(file) {
   writeFileSync(`${file}.map`, `${JSON.stringify(map)}\n`);
 }
 
-/** Words of the language that are names of ours, too. */
-const RESERVED = new Set(["var", "delete", "default"]);
-
 /**
- * The names that a module exports, in the form in which other runtimes read them before they run anything.
- * @param {string} file
- * @returns {string}
- */
-export function exportHint(file) {
-  const program = `console.log(Object.keys(require(${JSON.stringify(file)})).join())`;
-  const found = spawnSync(findBun() ?? "bun", ["-e", program], {
-    encoding: "utf8",
-    env: { ...toolEnv(), ZENSOR_LIBRARY: libraryFile() },
-  });
-  const names = found.stdout.trim().split(",");
-  return `0 && (module.exports = {${names.filter((name) => !RESERVED.has(name)).join(",")}});\n`;
-}
-
-/**
- * Makes the one file that `import "zensor"` loads, unless it is there and no source is newer.
+ * Makes the files that `import "zensor"` loads, unless they are there and no source is newer.
  * @param {{ force?: boolean }} [options]
  * @returns {boolean} whether it was made
  */
@@ -408,19 +390,11 @@ export function buildBundle({ force = false } = {}) {
   if (!force && bundleIsCurrent()) return false;
   const bun = findBun();
   if (bun === undefined) throw new ToolError("bun is not installed");
-  // Compiled code needs the CommonJS form; there bun would replace import.meta.path by the source's path at build time.
-  const form = ["--target=bun", "--format=cjs", "--bytecode"];
-  // Names stay, for errors and their stacks.
-  const small = ["--minify-whitespace", "--no-deprecated-namespace-object-setters"];
-  const place = ["--define", "import.meta.path=module.filename", `--outdir=${dirname(bundleFile)}`];
-  const options = [...form, ...small, ...place, "--entry-naming=zensor.js"];
-  const command = [bun, "build", join(root, "src", "index.ts"), ...options];
+  const command = [bun, join(root, "scripts", "bundle", "main.ts")];
   if (run(command, { env: toolEnv(), quiet: true }) !== 0) {
     rmSync(bundleFile, { force: true });
-    throw new ToolError(`the library does not bundle; this tells why: bun build src/index.ts ${form.join(" ")}`);
+    throw new ToolError("the library does not bundle; this tells why: bun scripts/bundle/main.ts");
   }
-  writeEmptyMap(bundleFile);
-  writeFileSync(join(dirname(bundleFile), "names.cjs"), exportHint(bundleFile));
   return true;
 }
 

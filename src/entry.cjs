@@ -1,8 +1,9 @@
-// What `import "zensor"` loads: the built file, or the sources where it is missing or older than they are.
+// What loaders take that do not know the condition "bun": all that the module in front of the built file exports, or the
+// sources where that file is missing or older than they are.
 require("./needs-bun.cjs");
-const { bundleFile, bundleIsCurrent } = require("./bundle.cjs");
+const { bundleIsCurrent } = require("./bundle.cjs");
 
-module.exports = bundleIsCurrent() ? require(bundleFile) : require("./index.ts");
+module.exports = bundleIsCurrent() ? require("../build/lib/zensor.mjs") : require("./index.ts");
 
 // Names for other runtimes, which link before they run.
 0 && (module.exports = require("../build/lib/names.cjs"));

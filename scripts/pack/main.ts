@@ -5,7 +5,9 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { exportHint, libraryFile, root, ToolError, toolEnv, writeEmptyMap } from "../toolchain.mjs";
+import { entryText } from "../bundle/entry.ts";
+import { namesText, readExports, readParts, writeCompiled, writePlain } from "../bundle/parts.ts";
+import { libraryFile, root, ToolError, toolEnv, writeEmptyMap } from "../toolchain.mjs";
 import { crossBuild, hostPlatform, objections, PLATFORMS, type Platform } from "./platforms.ts";
 import { writeTypes } from "./types.ts";
 
@@ -68,31 +70,37 @@ const READABLE = [
   'import.meta.path=""',
 ];
 
-/** What programs import: the compiled file where they run, the one that bundlers can read where they are bundled. */
-const ENTRY = `${readFileSync(join(root, "src", "needs-bun.cjs"), "utf8")}
+/** Sets `$get`: the compiled core where programs run, the one that bundlers can read where they are bundled. */
+const CORE = `${readFileSync(join(root, "src", "needs-bun.cjs"), "utf8")}
 // A bundler sees the last line only: compiled files are closed to it, so their name is not plain to see.
-let compiled;
+let $get;
 try {
-  compiled = module.require(\`./zensor.\${typeof Bun === "object" ? "compiled" : "none"}.js\`);
+  $get = require(\`./zensor.\${typeof Bun === "object" ? "compiled" : "none"}.js\`);
 } catch (error) {
-  if (error?.code !== "MODULE_NOT_FOUND" && typeof module.require === "function") throw error;
+  if (!/MODULE_NOT_FOUND/.test(error?.code)) throw error;
 }
-module.exports = compiled ?? require("./zensor.plain.js");
+$get ??= require("./zensor.plain.js");
 `;
 
-/** The names of the entry, for runtimes that link before they run: so they get to the sentence that Bun is needed. */
-function namesOf(file: string): string {
-  return `// Names for other runtimes, which read them here.\n${exportHint(file)}`;
+/** What loaders take that do not know the condition "bun". */
+const common = (names: readonly string[]) => `${CORE}
+for (const name of ${JSON.stringify(names)}) {
+  Object.defineProperty(exports, name, { configurable: true, enumerable: true, get: () => $get(name) });
 }
+`;
 
 async function stageMain(): Promise<string> {
   const folder = join(stage, "zensor");
   const lib = join(folder, "lib");
   mkdirSync(lib, { recursive: true });
-  bundle("src/index.ts", lib, "zensor.compiled.js", COMPILED);
-  bundle("src/index.ts", lib, "zensor.plain.js", READABLE);
+  const parts = readParts(join(root, "build", "bundle"));
+  const core = join(lib, "zensor.compiled.js");
+  writeCompiled(parts, join(root, "build", "bundle"), core);
+  writePlain(parts, join(lib, "zensor.plain.js"));
+  writeFileSync(join(lib, "zensor.mjs"), entryText(CORE, readExports(parts, core, libraryFile())));
+  const names = `// Names for other runtimes, which read them here.\n${namesText(parts)}`;
+  writeFileSync(join(lib, "zensor.js"), `${common([...parts.flat.exports.keys()])}${names}`);
   bundle("src/cli/main.ts", lib, "cli.js", COMPILED);
-  writeFileSync(join(lib, "zensor.js"), `${ENTRY}${namesOf(join(lib, "zensor.compiled.js"))}`);
   await writeTypes(join(lib, "zensor.d.ts"));
   for (const name of ["README.md", "LICENSE", "CHANGELOG.md"]) cpSync(join(root, name), join(folder, name));
   writeJson(join(folder, "package.json"), {
@@ -102,7 +110,7 @@ async function stageMain(): Promise<string> {
     license,
     type: "commonjs",
     exports: {
-      ".": { types: "./lib/zensor.d.ts", default: "./lib/zensor.js" },
+      ".": { types: "./lib/zensor.d.ts", bun: "./lib/zensor.mjs", default: "./lib/zensor.js" },
       "./package.json": "./package.json",
     },
     types: "./lib/zensor.d.ts",

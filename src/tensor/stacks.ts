@@ -9,8 +9,11 @@ const own = import.meta.path;
 /** Where the sources are, when this is one of them; undefined in a bundle. */
 const [, root] = /^(.*[\\/])src[\\/]tensor[\\/]stacks\.ts$/.exec(own) ?? [];
 
+/** The module in front of a built file (`scripts/bundle/entry.ts`). */
+const front = own.replace(/zensor\.compiled\.js$/, "zensor.mjs");
+
 function isOwn(file: string): boolean {
-  if (root === undefined) return file === own;
+  if (root === undefined) return file === own || file === front;
   return file.startsWith(`${root}src`) || file.startsWith(`${root}generated`);
 }
 

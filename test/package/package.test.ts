@@ -86,7 +86,7 @@ describe("packages", () => {
       [
         ...["CHANGELOG.md", "LICENSE", "README.md", "package.json"],
         ...["cli.js", "cli.js.jsc", "cli.js.map", "zensor.compiled.js", "zensor.compiled.js.jsc"],
-        ...["zensor.compiled.js.map", "zensor.d.ts", "zensor.js", "zensor.plain.js"],
+        ...["zensor.compiled.js.map", "zensor.d.ts", "zensor.js", "zensor.mjs", "zensor.plain.js"],
       ].sort(),
     );
     expect(files(platform.name)).toEqual(["LICENSE", "index.d.ts", "index.js", platform.file, "package.json"].sort());

@@ -39,7 +39,7 @@ function ownModule(): string | null {
   const here = import.meta.path;
   const name = basename(here);
   if (name === "map-pool.ts") return join(here, "..", "..", "..", "entry.cjs");
-  return /^zensor(\.compiled)?\.js$/.test(name) ? here : null;
+  return name === "zensor.compiled.js" ? join(here, "..", "zensor.mjs") : null;
 }
 
 /** What Workers are told of a function. */

@@ -1,0 +1,96 @@
+// The parts of the library, read from the sources, and the files that are written of them.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root, toolEnv, writeEmptyMap } from "../toolchain.mjs";
+import { type Plan, type Profile, planCells } from "./cells.ts";
+import { type Exported, type ExportKind, exportedBy } from "./entry.ts";
+import { type Flat, readFlat } from "./flat.ts";
+import { Printer } from "./print.ts";
+
+export const profileFile = join(import.meta.dir, "profile.json");
+/** Words of the language that are names of ours, too. */
+const RESERVED = new Set(["var", "delete", "default"]);
+
+/** Packages of others, and those with the native library: they are found when the program runs. */
+const EXTERNAL = ["h5wasm", "apache-arrow", "parquet-wasm", "zensor-*"].flatMap((name) => ["--external", name]);
+
+/** Runs a program of bun's; gives what it prints. */
+export function bun(words: readonly string[], env: Record<string, string> = {}): string {
+  const { success, stdout, stderr } = Bun.spawnSync([process.execPath, ...words], {
+    cwd: root,
+    env: { ...toolEnv(), ...env },
+  });
+  if (!success) throw new Error(`bun ${words.join(" ")}\n${stdout}${stderr}`);
+  return stdout.toString();
+}
+
+/** The library's parts, and how they are divided. */
+export interface Parts {
+  flat: Flat;
+  plan: Plan;
+}
+
+/** Reads the sources; `folder` takes the files in between. */
+export function readFlatFile(folder: string): Flat {
+  mkdirSync(folder, { recursive: true });
+  const form = ["--target=bun", "--format=esm", ...EXTERNAL];
+  bun(["build", "src/index.ts", ...form, `--outdir=${folder}`, "--entry-naming=flat.js"]);
+  return readFlat(readFileSync(join(folder, "flat.js"), "utf8"));
+}
+
+/** The sources, divided. */
+export function readParts(folder: string): Parts {
+  const flat = readFlatFile(folder);
+  const profile = JSON.parse(readFileSync(profileFile, "utf8")) as Profile;
+  return { flat, plan: planCells(flat, profile) };
+}
+
+/** The core as text that bun compiles. */
+function coreText({ flat, plan }: Parts, path: string): string {
+  return new Printer(flat, plan).text().replaceAll("import.meta.path", path);
+}
+
+/** Writes the core with compiled code beside it, which loads in a third of the time. */
+export function writeCompiled(parts: Parts, folder: string, file: string): void {
+  const source = join(folder, "core.js");
+  writeFileSync(source, coreText(parts, "$module.filename"));
+  const form = ["--target=bun", "--format=cjs", "--bytecode", "--minify-whitespace"];
+  const at = file.lastIndexOf("/");
+  bun(["build", source, ...form, ...EXTERNAL, `--outdir=${file.slice(0, at)}`, `--entry-naming=${file.slice(at + 1)}`]);
+  writeEmptyMap(file);
+}
+
+/** Writes the core as bundlers read it: they see which packages are asked for. Where it will lie is not known here. */
+export function writePlain(parts: Parts, file: string): void {
+  writeFileSync(file, coreText(parts, '""'));
+}
+
+/** Writes the core for the project's own tests, which also look at what is no export; gives where each name is. */
+export function writeOpen({ flat, plan }: Parts, file: string): Record<string, string[]> {
+  const text = new Printer(flat, plan, { open: true }).text().replaceAll("import.meta.path", "$module.filename");
+  writeFileSync(file, text);
+  const names: Record<string, string[]> = {};
+  for (const one of flat.statements) (names[one.file] ??= []).push(...one.names);
+  return { ...names, "src/index.ts": [] };
+}
+
+/** What the core exports; asked of the compiled one. */
+export function readExports({ flat, plan }: Parts, core: string, library: string): Exported[] {
+  const program = `
+    const get = require(${JSON.stringify(core)});
+    const kind = (value) => typeof value !== "function" || (Object.keys(value).length > 0 && !value.prototype)
+      ? "object" : /^class\\b/.test(Function.prototype.toString.call(value)) ? "class" : "function";
+    console.log(JSON.stringify(${JSON.stringify([...flat.exports.keys()])}.map((name) => [name, kind(get(name))])));`;
+  const kinds = new Map(JSON.parse(bun(["-e", program], { ZENSOR_LIBRARY: library })) as [string, ExportKind][]);
+  return exportedBy(flat, plan, kinds);
+}
+
+/** The names of the exports, in the form in which other runtimes read them before they run anything. */
+export function namesText({ flat }: Parts): string {
+  const names = [...flat.exports.keys()].filter((name) => !RESERVED.has(name));
+  return `0 && (module.exports = {${names.join(",")}});\n`;
+}
+
+export function writeNames(parts: Parts, file: string): void {
+  writeFileSync(file, namesText(parts));
+}
