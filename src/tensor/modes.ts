@@ -150,7 +150,12 @@ const has = (x: object, method: PropertyKey): boolean =>
   typeof (x as Record<PropertyKey, unknown>)[method] === "function";
 
 const isGenerator = (x: unknown): x is Generator =>
-  typeof x === "object" && x !== null && has(x, "next") && has(x, "throw") && has(x, Symbol.iterator);
+  typeof x === "object" &&
+  x !== null &&
+  !walker.isTensor(x) &&
+  has(x, "next") &&
+  has(x, "throw") &&
+  has(x, Symbol.iterator);
 
 /** Code that goes on later, outside of the mode. */
 function isPending(x: object): boolean {

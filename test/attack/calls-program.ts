@@ -7,6 +7,7 @@ import * as z from "../../src/index.ts";
 import { Tensor, TypedStorage, UntypedStorage } from "../../src/index.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
 import { Choices } from "../fuzz/choices.ts";
+import { membersOf } from "../members.ts";
 import { argument, options } from "./arguments.ts";
 import { anyTensor } from "./pool.ts";
 
@@ -60,8 +61,7 @@ const LEFT_OUT = new Set(["constructor", "registerHook", "backward"]);
 /** What is written by hand: indexing, conversions, properties of memory. */
 function methodCalls(): Map<string, Call> {
   const calls = new Map<string, Call>();
-  for (const name of Object.getOwnPropertyNames(Tensor.prototype)) {
-    const { value } = Object.getOwnPropertyDescriptor(Tensor.prototype, name) ?? {};
+  for (const [name, { value }] of membersOf(Tensor.prototype)) {
     if (typeof value !== "function" || LEFT_OUT.has(name) || name.startsWith("_")) continue;
     calls.set(`Tensor.${name}`, (pool, choices) => {
       const args = Array.from({ length: choices.below(4) }, () => argument(choices.pick(ROLES), pool, choices));

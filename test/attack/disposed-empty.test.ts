@@ -1,6 +1,7 @@
 // Tensors without elements that were disposed are refused as others are, by every function and method that takes them.
 import { expect, test } from "bun:test";
 import * as z from "../../src/index.ts";
+import { membersOf } from "../members.ts";
 
 const { linalg, ones, special, Tensor, zeros } = z;
 
@@ -19,8 +20,7 @@ type Any = any;
 
 test("methods", () => {
   const lenient: string[] = [];
-  for (const name of Object.getOwnPropertyNames(Tensor.prototype)) {
-    const method = Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value;
+  for (const [name, { value: method }] of membersOf(Tensor.prototype)) {
     if (typeof method !== "function" || name.startsWith("_") || name === "constructor" || MAY.test(name)) continue;
     for (const args of [[], [0], [ones(0)], [0, 0], [[0]]]) {
       try {

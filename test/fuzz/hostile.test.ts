@@ -1,6 +1,7 @@
 // Arguments that no program should pass: each gives one clear error of this package, and the process lives on.
 
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import * as z from "../../src/index.ts";
 import { errors, ones, type Tensor, tensor, zeros } from "../../src/index.ts";
 import { evaluate } from "../ffi/child.ts";
@@ -190,6 +191,7 @@ describe("things of another kind", () => {
 
 /** Calls with random arguments, in a process of its own: a crash would end it. */
 const STORM = `
+const { membersOf } = await import(${JSON.stringify(join(import.meta.dir, "../members.ts"))});
 let s = SEED;
 const random = () => {
   s = (s + 0x6d2b79f5) | 0;
@@ -226,8 +228,8 @@ function argument() {
   return { [pick(["dim", "keepdim", "dtype", "out", "alpha", "size"])]: pick(numbers) };
 }
 const left = /^(_|constructor|print|repeat|broadcastTo|expand|set[A-Z]|tensorSplit)/;
-const names = Object.getOwnPropertyNames(z.Tensor.prototype).filter(
-  (k) => !left.test(k) && typeof Object.getOwnPropertyDescriptor(z.Tensor.prototype, k).value === "function");
+const names = [...membersOf(z.Tensor.prototype)].flatMap(
+  ([k, { value }]) => (!left.test(k) && typeof value === "function" ? [k] : []));
 const strange = [];
 for (let i = 0; i < 1500; i++) {
   const name = pick(names);
