@@ -22,7 +22,7 @@ test.if(process.platform !== "win32")(
 
 test("what only `npm test -- --all` runs says what it is, and everything else is run by `npm test`", () => {
   const beyond = STEPS.filter((step) => step.beyond !== undefined);
-  const names = ["docs", "foreign", "isa", "mutants", "ptxas", "test/package"];
+  const names = ["built", "docs", "foreign", "isa", "mutants", "ptxas", "test/package"];
   expect(beyond.map((step) => step.name).sort()).toEqual(names);
   for (const step of beyond) expect(step.beyond).toMatch(/\w+/);
 });
