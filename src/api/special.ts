@@ -1,4 +1,5 @@
 /** The namespace of special functions. */
+
 import {
   digamma,
   erf,
@@ -18,6 +19,7 @@ import {
   softmax,
   xlogy,
 } from "../../generated/functional.ts";
+import { tellMissingFunctions } from "../tensor/missing.ts";
 
 const expit = sigmoid;
 const gammaln = lgamma;
@@ -52,3 +54,4 @@ export const special = {
   softmax,
   xlogy,
 } as const;
+tellMissingFunctions("special", special);

@@ -1,0 +1,107 @@
+/**
+ * Members of a class that come into being when they are first touched: a class of a thousand methods costs a program
+ * those that it calls. The chain of the class's prototypes ends in a proxy that is asked only for what is not there; it
+ * makes the member and keeps it in an ordinary object before it, where every later call finds it as in any class.
+ *
+ * Two things of the engine decide the form. An object to which hundreds of members are added one by one becomes a table
+ * in which calls look by name: the members are kept in several objects. And once a proxy is put behind an object that
+ * already is a prototype, every array of the program becomes slow: the chain is made whole in the static block of the
+ * class, before there are instances and subclasses, and nothing is put into it later.
+ */
+
+/** A method, or what `Object.defineProperty` takes for a property. */
+export type Member = ((...args: never[]) => unknown) | PropertyDescriptor;
+
+/** Members of one origin. */
+export interface LateMembers {
+  /** All names, separated by blanks. */
+  names(): string;
+  /** The member of a name, undefined for a name that it does not know. */
+  member(name: string): Member | undefined;
+}
+
+/**
+ * How many objects keep members, and how many members each takes, the last one all that are left: a program of more is
+ * rare, and each object makes looking for what is not there, `tensor instanceof Map` too, a little longer.
+ */
+const HOLDERS = 4;
+const ROOM = 110;
+
+class End implements ProxyHandler<object> {
+  readonly sources: LateMembers[] = [];
+  /** What stands behind the class. */
+  readonly behind: object;
+  /** The objects that have the members, in the order of the chain. */
+  private readonly holders: object[] = [];
+  private count = 0;
+
+  constructor(prototype: object) {
+    this.behind = Object.create(Object.getPrototypeOf(prototype));
+    let next: object = new Proxy(this.behind, this);
+    for (let i = 0; i < HOLDERS; i++) {
+      next = Object.create(next) as object;
+      this.holders.unshift(next);
+    }
+    Object.setPrototypeOf(prototype, next);
+  }
+
+  private define(name: string, member: Member): object {
+    const holder = this.holders[Math.min(Math.floor(this.count++ / ROOM), HOLDERS - 1)] as object;
+    if (typeof member === "function") {
+      Object.defineProperty(member, "name", { value: name, configurable: true });
+      Object.defineProperty(holder, name, { value: member, writable: true, configurable: true });
+    } else Object.defineProperty(holder, name, { ...member, configurable: true });
+    return holder;
+  }
+
+  /** Where a member is, made when it was not there yet; undefined for what is no member. */
+  private holderOf(name: string | symbol): object | undefined {
+    if (typeof name !== "string") return undefined;
+    for (const source of this.sources) {
+      const member = source.member(name);
+      if (member !== undefined)
+        return this.holders.find((one) => Object.hasOwn(one, name)) ?? this.define(name, member);
+    }
+    return undefined;
+  }
+
+  get(behind: object, name: string | symbol, receiver: unknown): unknown {
+    return Reflect.get(this.holderOf(name) ?? behind, name, receiver);
+  }
+  set(behind: object, name: string | symbol, value: unknown, receiver: unknown): boolean {
+    return Reflect.set(this.holderOf(name) ?? behind, name, value, receiver);
+  }
+  has(behind: object, name: string | symbol): boolean {
+    return this.holderOf(name) !== undefined || name in behind;
+  }
+  ownKeys(): string[] {
+    return [...new Set(this.sources.flatMap((source) => source.names().split(" ")))];
+  }
+  getOwnPropertyDescriptor(_: object, name: string | symbol): PropertyDescriptor | undefined {
+    const holder = this.holderOf(name);
+    return holder === undefined ? undefined : Object.getOwnPropertyDescriptor(holder, name);
+  }
+}
+
+const ends = new Map<object, End>();
+
+/**
+ * Lets a class have late members: in its static block, where nobody has its prototype yet.
+ */
+export function takeLateMembers(prototype: object): void {
+  ends.set(prototype, new End(prototype));
+}
+
+function endOf(prototype: object): End {
+  return ends.get(prototype) as End;
+}
+
+/** Gives such a class members; names that the class has stay its own. */
+export function addLateMembers(prototype: object, members: LateMembers): void {
+  endOf(prototype).sources.push(members);
+}
+
+/** The object behind a class's late members: the last one of its chain that is the class's own. */
+export function lastOfChain(prototype: object): object {
+  return endOf(prototype).behind;
+}
