@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { emitAbiTs, emitAbiZig } from "./emit/abi.ts";
 import { emitBatching } from "./emit/batching.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
+import { emitLate } from "./emit/late.ts";
 import { emitMissing } from "./emit/missing.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
@@ -26,6 +27,7 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "ops.zig": emitOpsZig,
   "nodes.ts": emitNodes,
   "ops.ts": emitOps,
+  "late.ts": emitLate,
   "batching.ts": emitBatching,
   "options.ts": emitOptions,
   "functional.ts": emitFunctional,

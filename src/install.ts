@@ -1,48 +1,45 @@
 /**
- * The registration file: gives the low rooms what they need from the rooms above them. What a room does with its own
- * classes is in the install.ts of that room; no other file changes what it imports (codegen/verify/registrations.ts).
+ * The registration file: says where the low rooms find what they need from the rooms above them. What it hands over is
+ * found when it is first called, so that loading it makes nothing; no other file changes what it imports
+ * (codegen/verify/registrations.ts).
  */
+import { compositeOf, formulaOf } from "../generated/late.ts";
 import * as methods from "../generated/methods.ts";
 import { _conj as conjView, _neg_view as negView } from "../generated/ops.ts";
 import { at, atMember, setAtMember, whereMember } from "./api/indexing.ts";
-import { linalg } from "./api/linalg.ts";
-import { newTensorMember, valueMembers } from "./api/members.ts";
-import { special } from "./api/special.ts";
-import { TypedStorage } from "./api/typed-storage.ts";
-import { members } from "./autograd/api.ts";
-import * as composites from "./autograd/composites.ts";
-import * as formulas from "./autograd/formulas.ts";
-import * as registry from "./autograd/registry.ts";
+import { newTensorMember, valueMemberOf } from "./api/members.ts";
+import { memberOf } from "./autograd/api.ts";
+import type * as composites from "./autograd/composites.ts";
+import type * as formulas from "./autograd/formulas.ts";
 import { nameClasses } from "./class-names.ts";
-import { installCuda } from "./cuda/backend.ts";
-import { onPlacesOfNow } from "./cuda/places.ts";
-import { CLASSES as CUDA_CLASSES } from "./cuda/signatures.ts";
-import { Event, markOn, recordStreamMember, Stream } from "./cuda/streams.ts";
-import { staging } from "./dispatch/copy.ts";
-import { Generator } from "./dispatch/generator.ts";
+import { useCuda } from "./cuda/backend.ts";
+import { onPlaces, onPlacesOfNow } from "./cuda/places.ts";
+import { markOn, recordStreamMember } from "./cuda/streams.ts";
+import { backends } from "./dispatch/backend.ts";
 import { stageToCpu, stageToGpu } from "./dispatch/moving-many.ts";
-import { marks } from "./dispatch/staging.ts";
 import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
-import { torchClasses } from "./io/torch/torch-classes.ts";
-import { functional } from "./nn/functional.ts";
 import { NN_KINDS } from "./nn/kinds.ts";
-import { Module } from "./nn/module.ts";
-import { inOrder, installChecks, registerKinds } from "./tensor/checks.ts";
+import { inOrder, installChecks } from "./tensor/checks.ts";
 import { Complex } from "./tensor/complex.ts";
-import { Device } from "./tensor/device.ts";
+import { chosen, Device } from "./tensor/device.ts";
 import { addLateMembers, lastOfChain, type Member } from "./tensor/late-members.ts";
-import { tellMissingFunctions, tellMissingMembers } from "./tensor/missing.ts";
+import { setFinder, type Table } from "./tensor/later.ts";
+import { tellMissingMembers } from "./tensor/missing.ts";
 import { walker } from "./tensor/scope-state.ts";
 import { CLASSES, MEMBERS } from "./tensor/signatures.ts";
 import { Size } from "./tensor/size.ts";
 import { UntypedStorage } from "./tensor/storage.ts";
-import { late, Tensor } from "./tensor/tensor.ts";
-import { TensorDictBase } from "./tensordict/classes/base.ts";
+import { Tensor } from "./tensor/tensor.ts";
 import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
-import { Collection } from "./tensordict/core/state.ts";
+import { Collection, isTensorCollection } from "./tensordict/core/state.ts";
+import { offerServe } from "./tensordict/disk/map-serve.ts";
 import { torchBridge } from "./tensordict/disk/torch-objects.ts";
+import { ON_COLLECTIONS } from "./tensordict/ops/torch-functions.ts";
+import { batchedCollections } from "./tensordict/ops/vmap.ts";
+import { loaderOf, makerOf } from "./tensordict/registered.ts";
 import { installMatchers } from "./testing/matchers.ts";
+import { runsTests } from "./testing/runner.ts";
 
 type CompositeTypes = typeof composites;
 type FormulaTypes = typeof formulas;
@@ -71,11 +68,69 @@ function writtenMember(name: string): Member | undefined {
   return undefined;
 }
 
-Object.assign(registry.composites, composites);
-Object.assign(registry.formulas, formulas);
-const inOrderOf = (op: string, args: ArrayLike<unknown>) => inOrder(op, MEMBERS[op as keyof typeof MEMBERS], args);
-Object.assign(late, members, valueMembers, { at, conjView, negView, inOrder: inOrderOf });
-tellMissingMembers("Tensor", Tensor.prototype, lastOfChain(Tensor.prototype));
+function inOrderOf(op: string, args: ArrayLike<unknown>): unknown[] {
+  return inOrder(op, MEMBERS[op as keyof typeof MEMBERS], args);
+}
+
+/** What Tensor's own members do. */
+function tensorMember(name: string): unknown {
+  if (name === "inOrder") return inOrderOf;
+  if (name === "at") return at;
+  if (name === "conjView") return conjView;
+  if (name === "negView") return negView;
+  return memberOf(name) ?? valueMemberOf(name);
+}
+
+function kindsOf(room: string): unknown {
+  if (room === "tensordict") return TENSORDICT_KINDS;
+  if (room === "nn") return NN_KINDS;
+  return room === "distributions" ? DISTRIBUTION_KINDS : IO_KINDS;
+}
+
+/** Parts of work run where work goes now. A program without GPUs has one place. */
+function placesOfNow(): <R>(part: () => R) => R {
+  if (backends.cuda !== undefined) return onPlacesOfNow();
+  const device = chosen.cuda;
+  const changed = () => backends.cuda !== undefined || chosen.cuda !== device;
+  return (part) => (changed() ? onPlaces({ device, handles: null }, part) : part());
+}
+
+function takesCollections(value: unknown): boolean {
+  return value instanceof Collection && isTensorCollection(value);
+}
+
+function find(table: Table, name: string): unknown {
+  switch (table) {
+    case "composites":
+      return compositeOf(name);
+    case "formulas":
+      return formulaOf(name);
+    case "late":
+      return tensorMember(name);
+    case "make":
+      return makerOf(name);
+    case "loader":
+      return loaderOf(name);
+    case "kinds":
+      return kindsOf(name);
+    case "taker":
+      return name === "takes" ? takesCollections : ON_COLLECTIONS.call;
+    case "devices":
+      return useCuda;
+    case "staging":
+      return name === "toGpu" ? stageToGpu : stageToCpu;
+    case "marks":
+      return name === "on" ? markOn : placesOfNow;
+    case "torch":
+      return torchBridge[name as keyof typeof torchBridge];
+    case "vmap":
+      return batchedCollections;
+  }
+}
+
+setFinder(find);
+walker.isTensor = (value): value is Tensor => value instanceof Tensor;
+tellMissingMembers("Tensor", lastOfChain(Tensor.prototype));
 addLateMembers(Tensor.prototype, {
   names: () => `${methods.memberNames()} ${WRITTEN}`,
   member: (name) => methods.memberOf(name) ?? writtenMember(name),
@@ -83,22 +138,11 @@ addLateMembers(Tensor.prototype, {
 // Sizes look at their argument themselves.
 const { size: _size, stride: _stride, ...checkedMembers } = MEMBERS;
 installChecks(Tensor.prototype, checkedMembers);
-const classes = { Complex, Device, Generator, Size, TypedStorage, UntypedStorage };
-for (const [name, table] of Object.entries(CLASSES)) {
-  installChecks(classes[name as keyof typeof CLASSES].prototype, table);
-}
-installCuda();
-Object.assign(staging, { toGpu: stageToGpu, toCpu: stageToCpu });
-Object.assign(marks, { on: markOn, here: onPlacesOfNow });
-installChecks(Stream.prototype, CUDA_CLASSES.Stream);
-installChecks(Event.prototype, CUDA_CLASSES.Event);
-Object.assign(torchClasses, torchBridge);
-walker.isTensor = (value): value is Tensor => value instanceof Tensor;
-for (const kinds of [DISTRIBUTION_KINDS, IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);
+// Checks know these classes.
+const classes = { Complex, Device, Size, UntypedStorage };
+for (const name of Object.keys(classes) as (keyof typeof classes)[])
+  installChecks(classes[name].prototype, CLASSES[name]);
+// Workers of `map` say that they are.
+if (Reflect.has(globalThis, Symbol.for("zensor.map"))) offerServe();
 nameClasses();
-tellMissingMembers("TensorDict", TensorDictBase.prototype, Collection.prototype);
-tellMissingMembers("Module", Module.prototype, Module.prototype);
-tellMissingFunctions("F", functional);
-tellMissingFunctions("linalg", linalg);
-tellMissingFunctions("special", special);
-installMatchers();
+if (runsTests()) installMatchers();

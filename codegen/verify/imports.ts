@@ -89,6 +89,8 @@ export function roomOf(file: string): string | undefined {
   if (file === "generated/kernels.ts") return "dispatch";
   // Texts know only the error classes.
   if (file === "generated/texts.ts") return "tensor";
+  // What the registration file gives to the rooms below operators.
+  if (file === "generated/late.ts") return "install";
   if (file.startsWith("generated/")) return "generated";
   if (/^src\/(index|install)\.ts$/.test(file)) return posix.basename(file, ".ts");
   if (file === "src/class-names.ts") return "install";

@@ -65,7 +65,7 @@ function namespaceOf(node: ts.Statement): { target: string; names: [name: string
 }
 
 export interface PrintOptions {
-  /** Notes each call of a top-level function and each file that is evaluated, in `globalThis.touched` and `evaluated`. */
+  /** Notes each call of a top-level function, and each file that is evaluated, in `globalThis`. */
   noting?: boolean;
   /** Also gives what is no export, by the name that it has in the flat file: `own(name)`. */
   open?: boolean;

@@ -6,7 +6,7 @@ import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
 import * as PROFILER from "../../src/profiler/signatures.ts";
 import * as TENSOR from "../../src/tensor/signatures.ts";
-import { MATH } from "../../src/tensordict/classes/math-methods.ts";
+import { MATH } from "../../src/tensordict/core/math-names.ts";
 import * as TD from "../../src/tensordict/core/signatures.ts";
 import * as MODULES from "../../src/tensordict/nn/signatures.ts";
 import * as TESTING from "../../src/testing/signatures.ts";

@@ -1,7 +1,6 @@
 /** The members of Tensor that this room implements; the registration file installs them. */
 import { checkedCall } from "../tensor/checks.ts";
 import { MEMBERS } from "../tensor/signatures.ts";
-import type { TypedStorageLike } from "../tensor/storage-types.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { repr } from "./printing.ts";
 import { newTensor, type TensorData, type TensorOptions } from "./tensor-data.ts";
@@ -15,15 +14,24 @@ declare module "../tensor/tensor.ts" {
   }
 }
 
-/** For `late` in the tensor room. */
-export const valueMembers = {
-  repr: (t: Tensor): string => repr(t),
-  item,
-  bigint,
-  tolist,
-  typedArray,
-  storage: (t: Tensor): TypedStorageLike => storage(t),
-};
+/** What members of Tensor that give values do, by name. */
+export function valueMemberOf(name: string): unknown {
+  switch (name) {
+    case "repr":
+      return repr;
+    case "item":
+      return item;
+    case "bigint":
+      return bigint;
+    case "tolist":
+      return tolist;
+    case "typedArray":
+      return typedArray;
+    case "storage":
+      return storage;
+  }
+  return undefined;
+}
 
 /** `Tensor.newTensor`. */
 export function newTensorMember(this: Tensor, ...args: [data: TensorData, options?: TensorOptions]): Tensor {

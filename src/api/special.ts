@@ -1,4 +1,5 @@
 /** The namespace of special functions. */
+
 import {
   digamma,
   erf,
@@ -19,6 +20,7 @@ import {
   xlogy,
 } from "../../generated/functional.ts";
 import { lateNamespace } from "../tensor/late-members.ts";
+import { tellMissingFunctions } from "../tensor/missing.ts";
 
 /** What the type is made of, and the texts that editors show. */
 function all() {
@@ -103,3 +105,4 @@ export const special: ReturnType<typeof all> = lateNamespace(
     "logSoftmax logsumexp polygamma psi round sinc softmax xlogy",
   specialMember,
 );
+tellMissingFunctions("special", special);

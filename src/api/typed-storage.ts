@@ -1,8 +1,10 @@
 /** The typed view of a storage, as `tensor.storage()` gives it. */
 
 import { onCpu } from "../dispatch/copy.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Complex } from "../tensor/complex.ts";
 import { type DType, toDType } from "../tensor/dtype.ts";
+import { CLASSES } from "../tensor/signatures.ts";
 import { checkedIndex, type Storage, UntypedStorage } from "../tensor/storage.ts";
 import type { TypedStorageLike } from "../tensor/storage-types.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
@@ -114,6 +116,7 @@ export class TypedStorage implements TypedStorageLike {
     return this.toString();
   }
 }
+installChecks(TypedStorage.prototype, CLASSES.TypedStorage);
 
 function wordTexts(t: Tensor): string[] {
   return Array.from(flatWords(t), String);

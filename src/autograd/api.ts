@@ -218,22 +218,36 @@ export function grad(
   });
 }
 
-/** Behaviour of Tensor members; see the registration file. */
-export const members = {
-  gradFn: gradFnOf,
-  backward: (t: Tensor, first: Tensor | null | undefined | BackwardOptions, given?: BackwardOptions): void => {
-    const only = first !== null && typeof first === "object" && Object.getPrototypeOf(first) === Object.prototype;
-    const options = only ? (first as BackwardOptions) : given;
-    backward(t, [only ? options?.gradient : (first as Tensor | null | undefined)], options);
-  },
-  setGrad,
-  nonLeafGradWarning,
-  requiresGrad_,
-  retainGrad,
-  registerHook,
-  setData,
-  shallow,
-};
+function backwardOf(t: Tensor, first: Tensor | null | undefined | BackwardOptions, given?: BackwardOptions): void {
+  const only = first !== null && typeof first === "object" && Object.getPrototypeOf(first) === Object.prototype;
+  const options = only ? (first as BackwardOptions) : given;
+  backward(t, [only ? options?.gradient : (first as Tensor | null | undefined)], options);
+}
+
+/** Behaviour of Tensor's members, by name. */
+export function memberOf(name: string): unknown {
+  switch (name) {
+    case "gradFn":
+      return gradFnOf;
+    case "backward":
+      return backwardOf;
+    case "setGrad":
+      return setGrad;
+    case "nonLeafGradWarning":
+      return nonLeafGradWarning;
+    case "requiresGrad_":
+      return requiresGrad_;
+    case "retainGrad":
+      return retainGrad;
+    case "registerHook":
+      return registerHook;
+    case "setData":
+      return setData;
+    case "shallow":
+      return shallow;
+  }
+  return undefined;
+}
 
 function setGrad(t: Tensor, value: Tensor | null): void {
   if (value === null || value === undefined) {

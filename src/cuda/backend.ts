@@ -6,7 +6,7 @@ import { releaseParked, takeDeviceBlock } from "../ffi/device-blocks.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
 import { collectAll, countBlock, countDeviceBlock, emptyCache, ownPinnedBlock, paceDevices } from "../ffi/memory.ts";
-import { CPU, chosen, type Device, deviceChecks, gpuOf } from "../tensor/device.ts";
+import { CPU, chosen, type Device, gpuOf } from "../tensor/device.ts";
 import { NotImplementedError, OutOfMemoryError } from "../tensor/errors.ts";
 import { deviceMemory, pinnedMemory, Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -163,15 +163,13 @@ function copy(dst: Tensor, src: Tensor, later = false): void {
 
 const cuda: Backend = { allocate, launch, copy, draws: true };
 
-/** Registers the devices. The driver is looked for when one is asked for first. */
-export function installCuda(): void {
-  deviceChecks.cuda = (device) => {
-    requireDevice(gpuOf(device));
-    if (backends.cuda === cuda) return;
-    backends.cuda = cuda;
-    pinnedMemory.allocate = allocatePinned;
-    pinnedMemory.holds = (address) => native.zs_cuda_is_pinned(address) === 1;
-    Object.assign(deviceMemory, { resized, onHost, fill });
-    installStreamHooks();
-  };
+/** Looks for the driver when a device is asked for first, and registers what tensors need of devices. */
+export function useCuda(device: Device): void {
+  requireDevice(gpuOf(device));
+  if (backends.cuda === cuda) return;
+  backends.cuda = cuda;
+  pinnedMemory.allocate = allocatePinned;
+  pinnedMemory.holds = (address) => native.zs_cuda_is_pinned(address) === 1;
+  Object.assign(deviceMemory, { resized, onHost, fill });
+  installStreamHooks();
 }

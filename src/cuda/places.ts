@@ -47,7 +47,12 @@ export const places: PlacesMode = new PlacesMode(now, use);
 /** Runs parts of work on the device and streams that are current now, whatever the program has chosen by then. */
 export function onPlacesOfNow(): <R>(part: () => R) => R {
   const then = now();
-  return (part) => places.run(then, "stream", part);
+  return (part) => onPlaces(then, part);
+}
+
+/** Runs a part of work on a device and streams. */
+export function onPlaces<R>(then: Places, part: () => R): R {
+  return places.run(then, "stream", part);
 }
 
 /** The handle of the current stream of a device: 0 for its default one. */

@@ -4,7 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import type { Mark } from "../dispatch/staging.ts";
 import { addressOf, native } from "../ffi/library.ts";
 import { type Anchor, ownHandle } from "../ffi/memory.ts";
-import { inOrder } from "../tensor/checks.ts";
+import { inOrder, installChecks } from "../tensor/checks.ts";
 import { type Device, gpuOf } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { type ModeGuard, requireSync } from "../tensor/modes.ts";
@@ -14,7 +14,7 @@ import { typeName } from "../tensor/type-name.ts";
 import { type CudaDeviceLike, gpu, required } from "./devices.ts";
 import { check } from "./driver.ts";
 import { currentHandle, places } from "./places.ts";
-import { EVENT, FUNCTIONS, RECORD_STREAM, STREAM } from "./signatures.ts";
+import { CLASSES, EVENT, FUNCTIONS, RECORD_STREAM, STREAM } from "./signatures.ts";
 
 declare module "../tensor/tensor.ts" {
   interface Tensor {
@@ -145,6 +145,7 @@ export class Stream {
     return this.toString();
   }
 }
+installChecks(Stream.prototype, CLASSES.Stream);
 
 const indexIn = (stream: Stream): number => stream.device.index as number;
 
@@ -353,6 +354,7 @@ export class Event {
     return this.toString();
   }
 }
+installChecks(Event.prototype, CLASSES.Event);
 
 /** Marks of what the current stream of a device was given; the host sleeps while it waits for one. */
 export function markOn(device: Device): Mark {

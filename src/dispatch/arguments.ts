@@ -1,4 +1,5 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
+
 import * as texts from "../../generated/texts.ts";
 import { unknownKeyword } from "../tensor/checks.ts";
 import { Complex, Int, isScalar, type Scalar } from "../tensor/complex.ts";
@@ -6,6 +7,7 @@ import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, refuseFunction, toDType } from "../tensor/dtype.ts";
 import { doubleOf, int64Of, takesScalar } from "../tensor/integers.ts";
 import { lateTable } from "../tensor/late-table.ts";
+import { later } from "../tensor/later.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { inPinnedMemory, requirePinnable } from "./allocate.ts";
@@ -269,22 +271,17 @@ export interface FunctionTaker {
   call(name: string, args: readonly unknown[], options: Record<string, unknown> | null, again: Again): unknown;
 }
 
-let taker: FunctionTaker | null = null;
-
-/** Sets who takes calls on values that are no tensors. */
-export function setFunctionTaker(given: FunctionTaker): void {
-  taker = given;
-}
+const taker: FunctionTaker = later("taker");
 
 /** Whether an argument sends a call through the table of overloads: options, or a value that another room knows. */
 export function goesByTable(x: unknown): boolean {
-  return isOptions(x) || taker?.takes(x) === true;
+  return isOptions(x) || taker.takes(x);
 }
 
 /** What another room gives for the arguments of a call that no overload takes. */
 function taken(name: string, overloads: readonly Overload[], list: unknown[], options: Record<string, unknown> | null) {
   const all = [...list, ...Object.values(options ?? {})];
-  if (taker === null || !all.some(taker.takes)) return undefined;
+  if (!all.some(taker.takes)) return undefined;
   return taker.call(name, list, options, (...args) => call(name, overloads, args));
 }
 

@@ -8,6 +8,7 @@ import type { Scalar } from "../tensor/complex.ts";
 import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
+import { later } from "../tensor/later.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -57,10 +58,8 @@ function acrossDevices(dst: Tensor, src: Tensor, op: string, later: boolean): Te
 const isMapped = (t: Tensor): boolean => t._storage.root.kind === "mapped";
 
 /** How mapped files reach a GPU, and how it writes to them; `moving-many.ts` tells. */
-export const staging: { toGpu(dst: Tensor, src: Tensor): void; toCpu(dst: Tensor, src: Tensor): void } = {
-  toGpu: (dst, src) => backendOf(dst._storage.device).copy(dst, src),
-  toCpu: (dst, src) => backendOf(src._storage.device).copy(dst, src),
-};
+export const staging: { toGpu(dst: Tensor, src: Tensor): void; toCpu(dst: Tensor, src: Tensor): void } =
+  later("staging");
 
 /** The same elements on a device that has bytes. */
 export function onDevice(t: Tensor, device: Device): Tensor {

@@ -3,10 +3,10 @@ import { GeneratorBytes, RandomAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
-import { inOrder } from "../tensor/checks.ts";
+import { inOrder, installChecks } from "../tensor/checks.ts";
 import { CPU, type Device, type DeviceLike, gpuOf, toDevice } from "../tensor/device.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
-import { GENERATOR } from "../tensor/signatures.ts";
+import { CLASSES, GENERATOR } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { readWord } from "../tensor/values.ts";
@@ -155,6 +155,7 @@ export class Generator {
     return `<Generator device='${this.device}'>`;
   }
 }
+installChecks(Generator.prototype, CLASSES.Generator);
 
 /** The generator of calls that are given none; every Worker has its own. */
 export const defaultGenerator: Generator = new Generator();

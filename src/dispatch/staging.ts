@@ -2,8 +2,10 @@
  * Bytes on their way to a GPU: pieces of them lie in pinned memory, from where the device copies while the next one is
  * prepared.
  */
+
 import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
+import { later } from "../tensor/later.ts";
 import { pinnedMemory, type Storage } from "../tensor/storage.ts";
 import { untie } from "../tensor/temporaries.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
@@ -38,10 +40,7 @@ export const marks: {
   on(device: Device): Mark;
   /** Runs parts of work on the device and streams that are current now, whatever the program has chosen by then. */
   here(): <R>(part: () => R) => R;
-} = {
-  on: () => ({ record() {}, synchronize() {} }),
-  here: () => (part) => part(),
-};
+} = later("marks");
 
 /** Elements in a row for one copy, without ties to their storage. */
 export function elements(storage: Storage, offset: number, count: number, dtype: DType): Tensor {

@@ -1,10 +1,13 @@
 /** Ones and zeros. */
+
 import { arange, bernoulli, sub } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { boolean, type Constraint, real, unitInterval } from "./constraints.ts";
 import { type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { binaryCrossEntropy, broadcastAll, type Parameter } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 import { type LogitsOptions, oneOf, WithLogits } from "./with-logits.ts";
 
 /**
@@ -74,3 +77,4 @@ export class Bernoulli extends WithLogits {
     return expand ? values.expand([-1, ...this._batchShape]) : values;
   }
 }
+installChecks(Bernoulli.prototype, METHODS);

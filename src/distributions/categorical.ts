@@ -1,12 +1,15 @@
 /** Positions, each with a probability. */
+
 import { arange, full, multinomial } from "../../generated/functional.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { numelOf } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, integerInterval, realVector, simplex } from "./constraints.ts";
 import { type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { lowest } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 import { type LogitsOptions, oneOf, WithLogits } from "./with-logits.ts";
 
 /** The probabilities of positions brought to the sum one, or logits to those of such. */
@@ -92,3 +95,4 @@ export class Categorical extends WithLogits {
     return expand ? column.expand([-1, ...this._batchShape]) : column;
   }
 }
+installChecks(Categorical.prototype, METHODS);

@@ -1,12 +1,12 @@
 /** What parameters and values of distributions have to satisfy. @torch torch.distributions.constraints */
 
-import { inOrder } from "../tensor/checks.ts";
+import { inOrder, installChecks } from "../tensor/checks.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { Float } from "../tensor/complex.ts";
 import { AssertionError, NotImplementedError, ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
-import { CONSTRAINTS } from "./signatures.ts";
+import { CONSTRAINTS, REGION } from "./signatures.ts";
 import { formatted } from "./text.ts";
 
 /** A bound of an interval: a number, or a tensor that broadcasts with what is checked. */
@@ -72,6 +72,7 @@ class Region extends Constraint {
     return `${this.name}(${bounds.join(", ")})`;
   }
 }
+installChecks(Region.prototype, REGION);
 
 /** The region of a value that depends on other values. */
 class Dependent extends Constraint {
@@ -88,6 +89,7 @@ class Dependent extends Constraint {
     return "Dependent()";
   }
 }
+installChecks(Dependent.prototype, REGION);
 
 /** Events of several elements, each of which lies in a region. */
 class IndependentConstraint extends Constraint {
@@ -114,6 +116,7 @@ class IndependentConstraint extends Constraint {
     return `IndependentConstraint(${this.base}, ${this.dims})`;
   }
 }
+installChecks(IndependentConstraint.prototype, REGION);
 
 const isWhole = (value: Tensor): Tensor => value.remainder(1).eq(0);
 const isBoolean = (value: Tensor): Tensor => value.eq(0).bitwiseOr(value.eq(1));

@@ -1,8 +1,11 @@
 /** All probability on one value. */
+
 import { full } from "../../generated/functional.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Constraint } from "./constraints.ts";
 import { Distribution, type SampleShape, settings, sizesOf } from "./distribution.ts";
+import { METHODS } from "./signatures.ts";
 
 /** Parameters of `Delta` by name. */
 export interface DeltaOptions {
@@ -88,3 +91,4 @@ export class Delta extends Distribution {
     return out.maskedFill_(equal, Number.POSITIVE_INFINITY);
   }
 }
+installChecks(Delta.prototype, METHODS);

@@ -1,11 +1,11 @@
 /** What all distributions have: shapes, checks of parameters and values, and what follows from other members. */
 import { noGrad } from "../autograd/api.ts";
-import { namedArguments } from "../tensor/checks.ts";
+import { installChecks, namedArguments } from "../tensor/checks.ts";
 import { NotImplementedError, ValueError, warn } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, isDependent } from "./constraints.ts";
-import { CONSTRUCTORS } from "./signatures.ts";
+import { CONSTRUCTORS, METHODS, STATICS } from "./signatures.ts";
 import { formatted, tupleText } from "./text.ts";
 
 /** The shape in front of a sample's own: a list of sizes, or one size. */
@@ -261,6 +261,8 @@ export abstract class Distribution<S = Tensor, P = Tensor> {
     return this.toString();
   }
 }
+installChecks(Distribution.prototype, METHODS);
+installChecks(Distribution, STATICS);
 
 const allTrue = (valid: Tensor): boolean => valid.all().item() === true;
 

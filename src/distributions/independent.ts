@@ -1,9 +1,12 @@
 /** Dimensions of a batch as one event. */
+
+import { installChecks } from "../tensor/checks.ts";
 import { NotImplementedError, ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, independent } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { sumRightmost } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 
 /** Parameters of `Independent` by name. */
 export interface IndependentOptions extends DistributionOptions {
@@ -106,3 +109,4 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
     return `${this.constructor.name}(${this.baseDist}, ${this.reinterpretedBatchNdims})`;
   }
 }
+installChecks(Independent.prototype, METHODS);

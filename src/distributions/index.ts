@@ -1,7 +1,5 @@
 /** Probability distributions. @torch torch.distributions */
 
-import "./install.ts";
-
 export { Bernoulli } from "./bernoulli.ts";
 export { Categorical } from "./categorical.ts";
 export * as constraints from "./constraints.ts";

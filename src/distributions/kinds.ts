@@ -10,7 +10,7 @@ const has = (value: unknown, ...members: string[]) =>
 const parametersOf = (value: unknown, base: string): boolean =>
   typeof value === "function" && has((value as { prototype?: unknown }).prototype, "logProb", base);
 
-/** Kinds for `registerKinds`. */
+/** For src/tensor/checks.ts. */
 export const DISTRIBUTION_KINDS: RoomKinds = {
   table: {
     // torch says this of every parameter that it would broadcast.

@@ -1,10 +1,13 @@
 /** The normal distribution. */
+
 import { div, empty, normal } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, positive, real } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { broadcastAll, type Parameter } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 
 /** Parameters of `Normal` by name. */
 export interface NormalOptions extends DistributionOptions {
@@ -96,3 +99,4 @@ export class Normal extends Distribution {
     return this.scale.log().add(0.5 + 0.5 * Math.log(2 * Math.PI));
   }
 }
+installChecks(Normal.prototype, METHODS);

@@ -1,10 +1,13 @@
 /** Positions as vectors with a one. */
+
 import { eye, zeros } from "../../generated/functional.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Categorical } from "./categorical.ts";
 import { type Constraint, oneHot, realVector, simplex } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
+import { METHODS } from "./signatures.ts";
 import type { LogitsOptions } from "./with-logits.ts";
 
 /** Positions as vectors of zeros with a one, int64. */
@@ -95,6 +98,7 @@ export class OneHotCategorical extends Distribution {
     return expand ? values.expand([n, ...this._batchShape, n]) : values;
   }
 }
+installChecks(OneHotCategorical.prototype, METHODS);
 
 /**
  * A `OneHotCategorical` whose samples pass gradients on to the probabilities as they are.
@@ -117,3 +121,4 @@ export class OneHotCategoricalStraightThrough extends OneHotCategorical {
     return samples.add(this.probs.sub(this.probs.detach()));
   }
 }
+installChecks(OneHotCategoricalStraightThrough.prototype, METHODS);

@@ -1,11 +1,14 @@
 /** Normal values between two bounds. */
+
 import { noGrad } from "../autograd/api.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { Independent } from "./independent.ts";
 import { Normal } from "./normal.ts";
 import { broadcastAll, type Parameter } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 import { TransformedDistribution } from "./transformed-distribution.ts";
 import { AffineTransform, TanhTransform, type Transform } from "./transforms.ts";
 
@@ -129,6 +132,7 @@ export class TanhNormal extends TransformedDistribution {
     return other;
   }
 }
+installChecks(TanhNormal.prototype, METHODS);
 
 /** A bound without dimensions as its number. */
 function single(bound: Tensor): Parameter {

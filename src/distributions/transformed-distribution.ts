@@ -1,5 +1,7 @@
 /** Random values under transforms. */
+
 import { noGrad } from "../autograd/api.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -7,6 +9,7 @@ import { type Constraint, independent } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { Independent } from "./independent.ts";
 import { sumRightmost } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 import { ComposeTransform, signOf, Transform } from "./transforms.ts";
 
 /** Parameters of `TransformedDistribution` by name. */
@@ -135,3 +138,4 @@ export class TransformedDistribution extends Distribution {
     return (sign instanceof Tensor ? sign.mul(centred) : centred.mul(sign)).add(0.5);
   }
 }
+installChecks(TransformedDistribution.prototype, METHODS);

@@ -1,12 +1,15 @@
 /** Invertible functions of random values. */
+
 import { fullLike, zerosLike } from "../../generated/functional.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { Float, type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { NotImplementedError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, independent, interval, real } from "./constraints.ts";
 import { settings } from "./distribution.ts";
 import { type Parameter, softplus, sumRightmost } from "./parameters.ts";
+import { TRANSFORM } from "./signatures.ts";
 
 /** How a transform is made. */
 export interface TransformOptions {
@@ -106,6 +109,7 @@ export abstract class Transform {
     return this.toString();
   }
 }
+installChecks(Transform.prototype, TRANSFORM);
 
 class InverseTransform extends Transform {
   constructor(private readonly of: Transform) {
@@ -205,6 +209,7 @@ export class TanhTransform extends Transform {
     return other instanceof TanhTransform;
   }
 }
+installChecks(TanhTransform.prototype, TRANSFORM);
 
 /** Parameters of `AffineTransform` by name. */
 export interface AffineOptions extends TransformOptions {
@@ -288,6 +293,7 @@ export class AffineTransform extends Transform {
     return other instanceof AffineTransform && same(this.loc, other.loc) && same(this.scale, other.scale);
   }
 }
+installChecks(AffineTransform.prototype, TRANSFORM);
 
 const numberOf = (value: Parameter): number => scalarToNumber(value as Scalar);
 
@@ -403,6 +409,7 @@ export class ComposeTransform extends Transform {
     return `${this.constructor.name}(\n    ${this.parts.join(",\n    ")}\n)`;
   }
 }
+installChecks(ComposeTransform.prototype, TRANSFORM);
 
 /** A region of events of so many dimensions. */
 function raised(region: Constraint, dims: number): Constraint {

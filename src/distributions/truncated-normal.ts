@@ -1,11 +1,14 @@
 /** Normal distributions between bounds. */
+
 import { empty } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, interval, real } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings } from "./distribution.ts";
 import { broadcastAll, lowest, type Parameter } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 
 /** What probabilities keep away from zero and one. */
 const EPS = 1e-6;
@@ -166,6 +169,7 @@ export class TruncatedStandardNormal extends Distribution {
     return value;
   }
 }
+installChecks(TruncatedStandardNormal.prototype, METHODS);
 
 /**
  * A normal distribution between two bounds.
@@ -232,3 +236,4 @@ export class TruncatedNormal extends TruncatedStandardNormal {
     return value.sub(this.loc).div(this.scale);
   }
 }
+installChecks(TruncatedNormal.prototype, METHODS);

@@ -1,9 +1,12 @@
 /** Equally likely numbers between bounds. */
+
 import { rand } from "../../generated/functional.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Constraint, greaterThan, interval, lessThan } from "./constraints.ts";
 import { Distribution, type DistributionOptions, type SampleShape, settings, sizesOf } from "./distribution.ts";
 import { broadcastAll, type Parameter } from "./parameters.ts";
+import { METHODS } from "./signatures.ts";
 
 /** Parameters of `Uniform` by name. */
 export interface UniformOptions extends DistributionOptions {
@@ -89,3 +92,4 @@ export class Uniform extends Distribution {
     return this.high.sub(this.low).log();
   }
 }
+installChecks(Uniform.prototype, METHODS);

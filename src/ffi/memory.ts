@@ -152,8 +152,8 @@ export function collectReleased(): void {
   // What other programs do meanwhile makes one longer now and then.
   cost = Math.min(1.25 * cost, end - start);
   nextReleased = end + 6 * cost;
-  onHost.collected(true);
-  onDevices.collected(true);
+  onHost.collected(true, start, end - start);
+  onDevices.collected(true, start, end - start);
   floor = native.zs_live_bytes() + native.zs_cuda_live_bytes();
 }
 

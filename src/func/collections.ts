@@ -1,4 +1,5 @@
-/** Collections of tensors that `vmap` takes and gives as a whole; the rooms that have some register them. */
+/** Collections of tensors that `vmap` takes and gives as a whole. */
+import { later } from "../tensor/later.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** What a kind of collection does. */
@@ -18,5 +19,4 @@ export interface CollectionKind {
   joined(parts: readonly unknown[], dim: number): unknown;
 }
 
-/** Filled by the registration file. */
-export const collections: { kind: CollectionKind | null } = { kind: null };
+export const collections: { kind: CollectionKind | null } = later("vmap");

@@ -1,6 +1,4 @@
 // The io room: files of tensors.
-import "./install.ts";
-
 export { FileNotFoundError, FormatError, OSError } from "./base/errors.ts";
 export type { NamedTensors } from "./base/named-tensors.ts";
 export type { PythonJson } from "./base/python-json.ts";

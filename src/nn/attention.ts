@@ -1,4 +1,6 @@
 /** Multi-head attention: its parameters and their initial values. */
+
+import { installChecks } from "../tensor/checks.ts";
 import { NotImplementedError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as init from "./init.ts";
@@ -6,6 +8,7 @@ import { NonDynamicallyQuantizableLinear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { MODULE } from "./signatures.ts";
 
 /** Options of `MultiheadAttention`. */
 export interface AttentionOptions extends Placement {
@@ -163,3 +166,4 @@ export class MultiheadAttention extends Module {
     throw new NotImplementedError("MultiheadAttention: the forward pass is not implemented yet");
   }
 }
+installChecks(MultiheadAttention.prototype, MODULE);

@@ -2,38 +2,31 @@
 import * as O from "../../generated/ops.ts";
 import { observed } from "../dispatch/seam.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { ReLU, Sigmoid, Tanh } from "./layers.ts";
-import { Linear } from "./linear.ts";
+import { type ReLU, reluForward, sigmoidForward, tanhForward } from "./layers.ts";
+import { linearForward } from "./linear.ts";
 import type { Module } from "./module.ts";
 
 type Forward = Module["forward"];
 
-/** What makes a tensor that nobody else has, and keeps nothing of it for gradients. */
-let makes: Forward | null = null;
-/** Activations whose gradients need the result alone, as operators that write it over their input. */
-let overwriting: ReadonlyMap<Forward, (x: Tensor) => Tensor> = new Map();
-
-/** Remembers what these modules do as they come: one that somebody changed later is not taken for them. */
-export function knowForwards(): void {
-  makes = Linear.prototype.forward;
-  overwriting = new Map<Forward, (x: Tensor) => Tensor>([
-    [ReLU.prototype.forward, O.relu_],
-    [Tanh.prototype.forward, O.tanh_],
-    [Sigmoid.prototype.forward, O.sigmoid_],
-  ]);
+/** The operator that writes an activation over its input, where its gradients need the result alone. */
+function overwriting(forward: Forward): ((x: Tensor) => Tensor) | null {
+  if (forward === reluForward) return O.relu_;
+  if (forward === tanhForward) return O.tanh_;
+  return forward === sigmoidForward ? O.sigmoid_ : null;
 }
 
 const hooked = ({ _registers: { preHooks, hooks } }: Module): boolean => preHooks.size > 0 || hooks.size > 0;
 
 /**
- * Calls a module with what the module before it gave. The sums of a linear layer are seen by nobody but the activation
+ * Calls a module with what the module before it gave. A linear layer makes a tensor that nobody else has, and keeps
+ * nothing of it for gradients: its sums are seen by nobody but the activation
  * behind it, whose result takes their place: memory that was just written is in the processor's caches, and a fresh
  * block is not.
  */
 export function callNext(module: Module, x: unknown, before: Module | null): unknown {
-  if (before === null || before.forward !== makes || !(x instanceof Tensor)) return module(x);
-  const over = overwriting.get(module.forward);
-  if (over === undefined || (module as ReLU).inplace === true || hooked(before) || hooked(module)) return module(x);
+  if (before === null || before.forward !== linearForward || !(x instanceof Tensor)) return module(x);
+  const over = overwriting(module.forward);
+  if (over === null || (module as ReLU).inplace === true || hooked(before) || hooked(module)) return module(x);
   if (x.dtype.category !== 2 || x.version !== 0 || x.isView() || observed()) return module(x);
   // To everybody else the result is fresh: this writing does not count.
   x._version.value = -1;

@@ -1,10 +1,13 @@
 /** Modules that hold other modules in order or by name. */
+
+import { installChecks } from "../tensor/checks.ts";
 import { IndexError, KeyError, TypeError, ValueError } from "../tensor/errors.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { callNext } from "./chains.ts";
 import { Module } from "./module.ts";
 import { settings } from "./options.ts";
 import { listText } from "./printing.ts";
+import { DICT, MODULE, ORDERED } from "./signatures.ts";
 
 /** The key of position `index`, counted from the end when negative. */
 function keyAt(index: unknown, length: number): string {
@@ -60,6 +63,7 @@ abstract class Ordered extends Module {
     for (const m of this._modules.values()) yield m as Module;
   }
 }
+installChecks(Ordered.prototype, ORDERED);
 
 /**
  * Calls its modules one after the other.
@@ -103,6 +107,7 @@ export class Sequential extends Ordered {
     return x;
   }
 }
+installChecks(Sequential.prototype, ORDERED);
 
 function isNamed(x: unknown): x is Record<string, Module> {
   return typeof x === "object" && x !== null && Object.getPrototypeOf(x) === Object.prototype;
@@ -128,6 +133,7 @@ export class ModuleList extends Ordered {
     return listText(this);
   }
 }
+installChecks(ModuleList.prototype, MODULE);
 
 /** Modules by name: an object, or pairs. */
 type NamedModules = Readonly<Record<string, Module>> | Iterable<readonly [string, Module]>;
@@ -200,3 +206,4 @@ export class ModuleDict extends Module {
     return [...this._modules] as [string, Module][];
   }
 }
+installChecks(ModuleDict.prototype, DICT);

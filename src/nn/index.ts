@@ -1,7 +1,5 @@
 /** Neural network modules. @torch torch.nn */
 
-import "./install.ts";
-
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 export { deepcopy } from "./deepcopy.ts";

@@ -9,7 +9,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isFunction = (value: unknown) => typeof value === "function";
 const targets = [Tensor, DType, Device];
 
-/** Kinds for `registerKinds`. */
+/** For src/tensor/checks.ts. */
 export const NN_KINDS: RoomKinds = {
   table: {
     // Known by what every one has: the class itself takes arguments of this kind.

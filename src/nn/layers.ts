@@ -1,11 +1,15 @@
 /** Activations, dropout and normalization. */
+
 import * as composites from "../autograd/composites-nn.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkForward } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { MODULE } from "./signatures.ts";
 
 /** Options of `ReLU`. */
 interface ReLUOptions {
@@ -35,6 +39,9 @@ export class ReLU extends Module {
     return this.inplace ? "inplace=True" : "";
   }
 }
+installChecks(ReLU.prototype, MODULE);
+/** What it does as it comes: one that somebody changed later is not taken for it. */
+export const reluForward: Module["forward"] = checkForward(ReLU, "ReLU");
 
 /**
  * The hyperbolic tangent.
@@ -53,6 +60,8 @@ export class Tanh extends Module {
     return input.tanh();
   }
 }
+/** What it does as it comes: one that somebody changed later is not taken for it. */
+export const tanhForward: Module["forward"] = checkForward(Tanh, "Tanh");
 
 /**
  * 1 / (1 + exp(-x)).
@@ -71,6 +80,8 @@ export class Sigmoid extends Module {
     return input.sigmoid();
   }
 }
+/** What it does as it comes: one that somebody changed later is not taken for it. */
+export const sigmoidForward: Module["forward"] = checkForward(Sigmoid, "Sigmoid");
 
 /** Options of `Softmax` and `LogSoftmax`. */
 interface SoftmaxOptions {
@@ -100,6 +111,8 @@ export class Softmax extends Module {
     return `dim=${this.dim ?? "None"}`;
   }
 }
+installChecks(Softmax.prototype, MODULE);
+checkForward(Softmax, "Softmax");
 
 /**
  * The logarithm of softmax along a dimension.
@@ -114,6 +127,7 @@ export class LogSoftmax extends Softmax {
     return composites.functionalLogSoftmax(input, this.dim, null);
   }
 }
+checkForward(LogSoftmax, "LogSoftmax");
 
 /** Options of `Dropout`. */
 interface DropoutOptions extends ReLUOptions {
@@ -151,6 +165,8 @@ export class Dropout extends Module {
     return `p=${this.p}, inplace=${this.inplace ? "True" : "False"}`;
   }
 }
+installChecks(Dropout.prototype, MODULE);
+checkForward(Dropout, "Dropout");
 
 /** Options of `LayerNorm`. */
 export interface LayerNormOptions extends Placement {
@@ -221,6 +237,8 @@ export class LayerNorm extends Module {
     );
   }
 }
+installChecks(LayerNorm.prototype, MODULE);
+checkForward(LayerNorm, "LayerNorm");
 
 /** 1e-05, as Python writes small floats. */
 function pythonFloat(x: number): string {

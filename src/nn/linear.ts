@@ -1,10 +1,14 @@
 /** Linear layers. */
+
 import { nn_functional_linear as linear } from "../../generated/ops.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkForward } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { MODULE } from "./signatures.ts";
 
 /**
  * Gives back what it is given.
@@ -82,6 +86,9 @@ export class Linear extends Module {
     return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, bias=${bias}`;
   }
 }
+installChecks(Linear.prototype, MODULE);
+/** What it does as it comes: one that somebody changed later is not taken for it. */
+export const linearForward: Module["forward"] = checkForward(Linear, "Linear");
 
 /** The output projection of attention, which torch names so. */
 export class NonDynamicallyQuantizableLinear extends Linear {}

@@ -1,8 +1,12 @@
 /** Losses. */
+
 import * as composites from "../autograd/composites-losses.ts";
+import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkForward } from "./forward-checks.ts";
 import { Module } from "./module.ts";
 import { settings } from "./options.ts";
+import { MODULE } from "./signatures.ts";
 
 interface LossOptions {
   /** What becomes of the elements' losses. Default "mean". */
@@ -38,6 +42,8 @@ export class MSELoss extends Module {
     return composites.mseLoss(input, target, null, null, this.reduction, null);
   }
 }
+installChecks(MSELoss.prototype, MODULE);
+checkForward(MSELoss, "MSELoss");
 
 /**
  * The absolute error.
@@ -58,6 +64,8 @@ export class L1Loss extends Module {
     return composites.l1Loss(input, target, null, null, this.reduction, null);
   }
 }
+installChecks(L1Loss.prototype, MODULE);
+checkForward(L1Loss, "L1Loss");
 
 /**
  * The absolute error less half of `beta`; below `beta` half of the squared error divided by it.
@@ -82,6 +90,8 @@ export class SmoothL1Loss extends Module {
     return composites.smoothL1Loss(input, target, null, null, this.reduction, this.beta);
   }
 }
+installChecks(SmoothL1Loss.prototype, MODULE);
+checkForward(SmoothL1Loss, "SmoothL1Loss");
 
 /**
  * Half of the squared error up to a distance of `delta`, straight on beyond it.
@@ -106,3 +116,5 @@ export class HuberLoss extends Module {
     return composites.huberLoss(input, target, this.reduction, this.delta, null);
   }
 }
+installChecks(HuberLoss.prototype, MODULE);
+checkForward(HuberLoss, "HuberLoss");

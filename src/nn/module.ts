@@ -5,10 +5,11 @@
  */
 
 import { gradFnOf } from "../autograd/history.ts";
-import { checkCall } from "../tensor/checks.ts";
+import { checkCall, installChecks } from "../tensor/checks.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
+import { tellMissingMembers } from "../tensor/missing.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
@@ -17,6 +18,7 @@ import { members, requireName } from "./members.ts";
 import { type Conversion, convertAll, convertModule, type Placement } from "./moving.ts";
 import { Buffer, Parameter } from "./parameter.ts";
 import { moduleText } from "./printing.ts";
+import { MODULE } from "./signatures.ts";
 import { STAND_IN } from "./stand-in.ts";
 import {
   type IncompatibleKeys,
@@ -386,6 +388,8 @@ export class Module {
     return this.toString();
   }
 }
+installChecks(Module.prototype, MODULE);
+tellMissingMembers("Module", Module.prototype);
 
 /** Registers attributes that became parameters or modules, and forgets registered ones that were deleted. */
 function adopt(module: Module): void {
@@ -468,7 +472,7 @@ function requireFree(module: Module, name: string, map: ReadonlyMap<string, unkn
 function findModule(root: Module, path: readonly string[]): Module {
   let at = root;
   for (const name of path) {
-    if (!(name in at) || (!at._modules.has(name) && lacks(at, name))) {
+    if (!(name in at) || (!at._modules.has(name) && attribute(at, name) === undefined)) {
       throw new AttributeError(`${at._getName()} has no attribute \`${name}\``);
     }
     const next = at._modules.get(name);
@@ -483,17 +487,13 @@ function attribute(module: Module, name: string): unknown {
   return module[name as keyof Module];
 }
 
-function lacks(module: Module, name: string): boolean {
-  return attribute(module, name) === undefined;
-}
-
 function findMember(root: Module, path: string, kind: "parameters" | "buffers", what: string): Tensor {
   const parts = path.split(".");
   const name = parts.pop() as string;
   const owner = findModule(root, parts);
   const found = (kind === "parameters" ? owner._parameters : owner._buffers).get(name);
   if (found !== undefined && found !== null) return found;
-  if (!(name in owner) || lacks(owner, name)) {
+  if (!(name in owner) || attribute(owner, name) === undefined) {
     throw new AttributeError(`${owner._getName()} has no attribute \`${name}\``);
   }
   throw new AttributeError(`\`${name}\` is not ${what}`);

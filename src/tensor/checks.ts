@@ -5,9 +5,11 @@
  * are the words that an argument may be, `bool` among them stands for
  * booleans. Rooms keep their signatures as data and add the kinds of their own values.
  */
+
 import * as texts from "../../generated/texts.ts";
 import { Complex, Float, Int } from "./complex.ts";
 import type { TypeError } from "./errors.ts";
+import { later } from "./later.ts";
 import { UntypedStorage } from "./storage.ts";
 import { Tensor } from "./tensor.ts";
 import { typeName } from "./type-name.ts";
@@ -90,7 +92,7 @@ const isInts = (value: unknown) => Array.isArray(value) && value.every(isInt);
 const isText = (value: unknown) => typeof value === "string";
 const isName = (value: unknown) => value === null || isText(value);
 
-const kinds: Record<string, Kind> = {
+const kinds: Record<string, Kind | undefined> = {
   any: ["anything", () => true],
   item: ["anything", () => true],
   value: ["a value", (value) => value !== undefined],
@@ -129,8 +131,11 @@ export interface RoomKinds {
   alsoObjects?: readonly string[];
 }
 
-/** Adds the kinds of a room. */
-export function registerKinds({ table, alsoObjects = [] }: RoomKinds): void {
+/** Rooms that have kinds, as their tables are named, and those that were not asked for yet. */
+const KINDS = later<Record<string, RoomKinds>>("kinds");
+let rooms: readonly string[] = ["tensordict", "nn", "distributions", "io"];
+
+function addKinds({ table, alsoObjects = [] }: RoomKinds): void {
   for (const name of Object.keys(table)) {
     if (name in kinds) throw texts.argumentKindTwice(undefined, name);
   }
@@ -138,15 +143,32 @@ export function registerKinds({ table, alsoObjects = [] }: RoomKinds): void {
   for (const name of alsoObjects) objects.add(name);
 }
 
+/** What a parameter's kind is: rooms are asked one after the other. */
+function kindOf(parameter: Parameter): Kind {
+  const { kind } = parameter;
+  while (kinds[kind] === undefined && rooms.length > 0) {
+    const [first, ...rest] = rooms as [string];
+    rooms = rest;
+    addKinds(KINDS[first] as RoomKinds);
+  }
+  parameter.found = kinds[kind] as Kind;
+  return parameter.found;
+}
+
+/** Whether values of a parameter's kind may be plain objects, which then are no options. */
+function mayBeObject(parameter: Parameter): boolean {
+  if (parameter.words === null && parameter.found === undefined) kindOf(parameter);
+  return objects.has(parameter.kind);
+}
+
 function checkKind(op: string, parameter: Parameter, value: unknown): void {
-  const { name, kind, orNone } = parameter;
+  const { name, orNone } = parameter;
   if (orNone && value === null) return;
   if (parameter.words !== null) {
     checkWord(op, name, parameter.words, value);
     return;
   }
-  parameter.found ??= kinds[kind] as Kind;
-  const { found } = parameter;
+  const found = parameter.found ?? kindOf(parameter);
   if (typeof found === "function") {
     found(op, name, value);
     return;
@@ -174,7 +196,7 @@ function optionsOf(signature: Signature, args: readonly unknown[]): Record<strin
   if (args.length === 0 || !isDict(last)) return null;
   const at = signature.positional[args.length - 1];
   if (at === undefined && signature.rest !== null && DATA.has(signature.rest.kind)) return null;
-  if (at === undefined || !objects.has(at.kind)) return last;
+  if (at === undefined || !mayBeObject(at)) return last;
   // An object that names the argument in whose place it stands; where dictionaries are data it is one.
   if (!DATA.has(at.kind) && at.name in last) return last;
   // In the place of an optional argument, an object of names that are known.

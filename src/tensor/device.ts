@@ -1,5 +1,7 @@
 /** Where a tensor's bytes are. */
+
 import * as texts from "../../generated/texts.ts";
+import { later } from "./later.ts";
 
 /**
  * A device: `cpu`, `meta` (shapes without bytes) or `cuda:0`.
@@ -59,11 +61,7 @@ export type DeviceName = "cpu" | `cpu:${number}` | "meta" | `meta:${number}` | "
 export type DeviceLike = Device | DeviceName | number;
 
 /** Checks a device before it is used; installed by the cuda room. */
-export const deviceChecks: { cuda: (device: Device) => void } = {
-  cuda: () => {
-    throw texts.noCudaSupport(undefined);
-  },
-};
+export const deviceChecks: { cuda: (device: Device) => void } = later("devices");
 
 /** Whether a string is a device's name, known or not: "cuda:1". */
 export function namesDevice(text: string): boolean {

@@ -2,8 +2,8 @@
  * What PyTorch's names give that an object here has not: a call of `x.index_select` says that it is called indexSelect,
  * `F.conv2d` that it is not there yet. A function's name gives an object that is no function, whose tag says so in
  * the engine's own message (`x.index_select is not a function … is an instance of …`): looking whether something is
- * there goes on working. A property's name throws, since it would be taken for a value. Hits cost nothing: these names
- * stand at the end of the chain of prototypes.
+ * there goes on working. A property's name throws, since it would be taken for a value. What is there costs nothing:
+ * the end of the chain of prototypes is asked for what is not, and reads the names then.
  */
 import { MISSING } from "../../generated/missing.ts";
 import * as texts from "../../generated/texts.ts";
@@ -38,45 +38,84 @@ function isProperty(target: object, name: string): boolean {
   return false;
 }
 
-/** The property of a name that stands for a value here: taken for one, it would go unnoticed. */
-function elsewhere(owner: string, name: string, place: string): PropertyDescriptor {
-  const refuse = (): never => {
-    throw texts.attributeElsewhere(undefined, owner, name, place);
-  };
-  return { configurable: true, get: refuse, set: refuse };
+/** The names of an owner, with what stands behind `=`. */
+function namesOf(owner: keyof typeof MISSING): Map<string, string> {
+  const words = (MISSING[owner] as string).split(" ");
+  return new Map(words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
 }
 
-/** Puts the names below a class's prototype: `last` is the last one of its chain that is ours. */
-export function tellMissingMembers(owner: keyof typeof MISSING, prototype: object, last: object): void {
-  const end = Object.create(Object.getPrototypeOf(last)) as object;
-  for (const word of (MISSING[owner] as string).split(" ")) {
-    const at = word.indexOf("=");
-    const [name, place] = [word.slice(0, at), word.slice(at + 1)];
-    const isValue = place.startsWith(".") && isProperty(prototype, place.slice(1));
-    const found = isValue
-      ? elsewhere(owner, name, place.slice(1))
-      : { value: sentence(placeOf(owner, name, place)), writable: true, configurable: true };
-    Object.defineProperty(end, name, found);
+/** The end of a class's chain of prototypes; it is asked only for what is not there. */
+class MissingMembers implements ProxyHandler<object> {
+  private names: Map<string, string> | null = null;
+
+  constructor(private readonly owner: keyof typeof MISSING) {}
+
+  /** What stands behind a name; undefined for one that is nobody's. */
+  private placeOf(key: string | symbol): string | undefined {
+    if (typeof key !== "string") return undefined;
+    this.names ??= namesOf(this.owner);
+    return this.names.get(key);
   }
-  Object.setPrototypeOf(last, end);
+
+  /** Refuses the name of a value: taken for one, what is found would go unnoticed. */
+  private refuseValue(name: string, place: string, object: unknown): void {
+    if (!place.startsWith(".") || !isProperty(object as object, place.slice(1))) return;
+    throw texts.attributeElsewhere(undefined, this.owner, name, place.slice(1));
+  }
+
+  get(behind: object, key: string | symbol, receiver: unknown): unknown {
+    const place = key in behind ? undefined : this.placeOf(key);
+    if (place === undefined) return Reflect.get(behind, key, receiver);
+    this.refuseValue(key as string, place, receiver);
+    return sentence(placeOf(this.owner, key as string, place));
+  }
+
+  set(behind: object, key: string | symbol, value: unknown, receiver: unknown): boolean {
+    const place = this.placeOf(key);
+    if (place !== undefined) this.refuseValue(key as string, place, receiver);
+    return Reflect.set(behind, key, value, receiver);
+  }
+}
+
+/**
+ * Puts the names behind the last object of a class's chain, which nobody may have as a prototype yet: a proxy that
+ * comes into a chain in use makes every array of the program slow.
+ */
+export function tellMissingMembers(owner: keyof typeof MISSING, last: object): void {
+  const behind = Object.create(Object.getPrototypeOf(last)) as object;
+  Object.setPrototypeOf(last, new Proxy(behind, new MissingMembers(owner)));
+}
+
+/** The end of a namespace. Names here are known as well, where they are not there yet. */
+class MissingFunctions implements ProxyHandler<object> {
+  private names: Map<string, readonly [name: string, place: string]> | null = null;
+
+  constructor(
+    private readonly owner: keyof typeof MISSING,
+    private readonly namespace: object,
+  ) {}
+
+  /** Names with what PyTorch calls them, and where that is. */
+  private read(): Map<string, readonly [name: string, place: string]> {
+    const names = new Map<string, readonly [string, string]>();
+    for (const [name, place] of namesOf(this.owner)) {
+      const there = camel(name) in this.namespace;
+      names.set(name, [name, there ? `.${camel(name)}` : place]);
+      if (!there) names.set(camel(name), [name, place]);
+    }
+    return names;
+  }
+
+  get(behind: object, key: string | symbol, receiver: unknown): unknown {
+    if (typeof key !== "string" || key in behind) return Reflect.get(behind, key, receiver);
+    this.names ??= this.read();
+    const known = this.names.get(key);
+    return known === undefined ? undefined : sentence(placeOf(this.owner, ...known));
+  }
 }
 
 /** Gives a namespace of functions an end that knows the names; it is asked only for what is not there. */
-export function tellMissingFunctions(owner: keyof typeof MISSING, namespace: object): void {
-  let names: Map<string, string> | undefined;
-  const get = (target: object, key: string | symbol, receiver: unknown) => {
-    if (typeof key !== "string" || key in target) return Reflect.get(target, key, receiver);
-    if (names === undefined) {
-      names = new Map();
-      for (const word of (MISSING[owner] as string).split(" ")) {
-        const name = word.slice(0, word.indexOf("="));
-        const there = camel(name) in namespace;
-        names.set(name, there ? `${name}=.${camel(name)}` : word);
-        if (!there) names.set(camel(name), word);
-      }
-    }
-    const word = names.get(key);
-    return word === undefined ? undefined : sentence(placeOf(owner, ...(word.split("=") as [string, string])));
-  };
-  Object.setPrototypeOf(namespace, new Proxy(Object.prototype, { get }));
+export function tellMissingFunctions<T extends object>(owner: keyof typeof MISSING, namespace: T): T {
+  Object.setPrototypeOf(namespace, new Proxy({}, new MissingFunctions(owner, namespace)));
+  return namespace;
 }

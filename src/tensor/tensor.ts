@@ -10,6 +10,7 @@ import type { Device } from "./device.ts";
 import { refuseEmpty } from "./disposed.ts";
 import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
 import { takeLateMembers } from "./late-members.ts";
+import { later } from "./later.ts";
 import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
@@ -55,7 +56,7 @@ export interface AutogradExtra {
   replay: Replay | null;
 }
 
-/** Behaviour that higher rooms install. */
+/** Behaviour that higher rooms have. */
 export interface TensorLate {
   repr: (t: Tensor) => string;
   gradFn: (t: Tensor) => GradientNode | null;
@@ -94,8 +95,7 @@ export interface TensorLate {
 /** A tensor whose elements are known to be bools, as comparisons give it. Any tensor may stand where it is wanted. */
 export type BoolTensor = { item(): boolean } & Tensor;
 
-/** Filled once by the registration file. */
-export const late = {} as TensorLate;
+export const late: TensorLate = later("late");
 
 let nextId = 1;
 

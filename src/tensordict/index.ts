@@ -1,13 +1,12 @@
 // The TensorDict room: what other rooms and programs use of it.
 
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
-import type { LazyOf } from "./core/path-types.ts";
-import "./install.ts";
 import { inOrder } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
 import type { EarlyOptions, TensorDictFuture } from "./classes/disk-methods.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { TensorDict } from "./classes/tensordict.ts";
+import type { LazyOf } from "./core/path-types.ts";
 import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
 import type { NestedKey, Schema } from "./core/types.ts";

@@ -239,14 +239,8 @@ function exact(runner: Runner, value: unknown, strict: boolean): unknown {
   return isOwn(value) ? ask(value, strict) : replaced(value, (own) => ask(own, strict));
 }
 
-/** Whether this process runs tests: the environment says so, or the name of its first file. */
-function runsTests(): boolean {
-  return process.env.NODE_ENV === "test" || /[._](test|spec)\.[cm]?[jt]sx?$/.test(Bun.main);
-}
-
 /** Teaches the test runner, in a process that runs tests. */
 export function installMatchers(): void {
-  if (!runsTests()) return;
   try {
     new Matchers(require("bun:test") as Runner).install();
   } catch {

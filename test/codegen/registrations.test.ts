@@ -3,7 +3,8 @@
 import { expect, test } from "bun:test";
 import { checkRegistrations } from "../../codegen/verify/registrations.ts";
 
-const IMPORTS = 'import { late, registerKinds, Tensor } from "../tensor/tensor.ts";\nimport * as all from "../b.ts";\n';
+const IMPORTS =
+  'import { installChecks, late, registerKinds, Tensor } from "../tensor.ts";\nimport * as all from "../b.ts";\n';
 
 /** The lines that are wrong. */
 const wrong = (text: string, file = "src/api/x.ts"): number[] =>
@@ -15,6 +16,7 @@ test.each([
   "all.table.x += 1;",
   "registerKinds({});",
   "late.list.push(1);",
+  "installChecks(Tensor.prototype, {});",
   "Object.assign(late, {});",
   'Object.defineProperty(Tensor.prototype, "x", {});',
   "for (const name of [1]) registerKinds(name);",
@@ -24,7 +26,7 @@ test.each([
   const line = text.includes("\n") ? 4 : 3;
   expect(wrong(text)).toEqual([line]);
   expect(wrong(text, "src/install.ts")).toEqual([]);
-  expect(wrong(text, "src/nn/install.ts")).toEqual([]);
+  expect(wrong(text, "src/nn/install.ts")).toEqual([line]);
 });
 
 test("a file may do with its own things, and in its functions, what it likes", () => {
@@ -42,6 +44,7 @@ class Own extends Tensor {
     late.x = 1;
   }
 }
+installChecks(Own.prototype, all.TABLE);
 import "../install.ts";
 import { readFileSync } from "node:fs";
 readFileSync("x");

@@ -1,4 +1,5 @@
 // PyTorch's names that are spelled otherwise here, are elsewhere, or are not there yet: calls say which.
+import * as jsc from "bun:jsc";
 import { expect, test } from "bun:test";
 import { MISSING } from "../../generated/missing.ts";
 import { F, linalg, nn, ones, special, Tensor, TensorDict, tensor, zeros } from "../../src/index.ts";
@@ -49,6 +50,9 @@ test("looking whether something is there goes on working", async () => {
     true,
     Tensor,
   ]);
+  for (const thing of [x, td, layer, F]) expect(thing instanceof Object).toBe(true);
+  // What stands at the ends of chains leaves arrays as they are.
+  expect((jsc as unknown as { describe(value: unknown): string }).describe([1, 2])).not.toContain("SlowPut");
   expect(Object.hasOwn(x, "dtype")).toBe(true);
   const named: Any = zeros(1);
   named.stft = 3;

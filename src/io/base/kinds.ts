@@ -9,7 +9,7 @@ function haveMethods(value: unknown, names: readonly string[]): boolean {
 
 const isNamed = (value: unknown) => isDict(value) || value instanceof Map;
 
-/** Kinds for `registerKinds`. */
+/** For src/tensor/checks.ts. */
 export const IO_KINDS: RoomKinds = {
   table: {
     h5wasm: ["the module h5wasm", (value) => typeof value === "object" && "File" in (value as object)],

@@ -1,9 +1,12 @@
 // Arrays of elements that no tensor has: what every reader gives for them, and what becomes of them.
+
 import { copyBytes } from "../../ffi/memory.ts";
+import { installChecks } from "../../tensor/checks.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { addressOf } from "../../tensor/values.ts";
+import { METHODS } from "./signatures.ts";
 
 /** What becomes of arrays that no tensor has elements for. */
 export interface UnknownOptions {
@@ -103,6 +106,7 @@ export class UnknownArray {
     return this.toString();
   }
 }
+installChecks(UnknownArray.prototype, METHODS.UnknownArray);
 
 /** Bytes that are in memory as a tensor of their own. */
 export function bytesTensor(bytes: Uint8Array): Tensor {

@@ -1,12 +1,12 @@
 // GGUF files: metadata, and tensors as views of one mapping.
 
-import { inOrder } from "../../tensor/checks.ts";
+import { inOrder, installChecks } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
 import { float32, uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
-import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { CONSTRUCTORS, FUNCTIONS, METHODS } from "../base/signatures.ts";
 import { UnknownArray } from "../base/unknown-array.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { type PlaceOptions, placeAll, placeOf, placeRecord } from "../disk/placing.ts";
@@ -147,6 +147,7 @@ export class GgufFile {
     return placeRecord(result, this.device, "tensors");
   }
 }
+installChecks(GgufFile.prototype, METHODS.GgufFile);
 
 /**
  * Opens a GGUF file (version 2 or 3). Its metadata is read at once, tensors when they are used; with

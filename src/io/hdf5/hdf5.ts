@@ -2,7 +2,7 @@
 
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { totalmem } from "../../runtime/node.ts";
-import { checkCall, inOrder } from "../../tensor/checks.ts";
+import { checkCall, inOrder, installChecks } from "../../tensor/checks.ts";
 import { type DType, uint8 } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { listItems, numelOf, sameSizes } from "../../tensor/size.ts";
@@ -12,7 +12,7 @@ import { checkFile, requireFile } from "../../tensor/values.ts";
 import { FormatError, OSError } from "../base/errors.ts";
 import { absolutePath } from "../base/places.ts";
 import { type PythonJson, toPlain } from "../base/python-json.ts";
-import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { CONSTRUCTORS, FUNCTIONS, METHODS } from "../base/signatures.ts";
 import { UnknownArray } from "../base/unknown-array.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
 import { nativeBytes } from "../disk/tensor-bytes.ts";
@@ -493,3 +493,4 @@ export class Hdf5File {
     this.close();
   }
 }
+installChecks(Hdf5File.prototype, METHODS.Hdf5File);

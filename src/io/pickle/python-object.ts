@@ -1,5 +1,5 @@
 // Objects of classes that are not there: what a pickle says of them, as values that can be looked at and written back.
-import { inOrder } from "../../tensor/checks.ts";
+import { inOrder, installChecks } from "../../tensor/checks.ts";
 import { Complex, Float, Int } from "../../tensor/complex.ts";
 import { TypeError } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
@@ -7,7 +7,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { isPlainObject, pythonFloatRepr, pythonJsonString } from "../base/python-json.ts";
 import { asInPython } from "../base/python-origin.ts";
-import { CONSTRUCTORS } from "../base/signatures.ts";
+import { CONSTRUCTORS, METHODS } from "../base/signatures.ts";
 
 /**
  * A class or a function of Python's, by its name. Nothing is behind it: it is not imported and cannot be called.
@@ -36,6 +36,7 @@ export class PythonName {
     return String(this);
   }
 }
+installChecks(PythonName.prototype, METHODS.PythonName);
 
 /** What was done in Python to have an object, for `PythonObject`. */
 export interface PythonObjectParts {
@@ -157,6 +158,7 @@ export class PythonObject {
     return this.toString();
   }
 }
+installChecks(PythonObject.prototype, METHODS.PythonObject);
 
 /** Where modules have what `getattr` finds in them. */
 const MODULE_PARTS = ["_parameters", "_buffers", "_modules"];

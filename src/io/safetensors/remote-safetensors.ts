@@ -1,11 +1,13 @@
 // Safetensors files in an S3 store: the header is read at once, tensors and rows of them when they are asked for.
 
 import { marks } from "../../dispatch/staging.ts";
+import { installChecks } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
+import { METHODS, STATICS } from "../base/signatures.ts";
 import type { UnknownArray } from "../base/unknown-array.ts";
 import { type PlaceOptions, placeAll, placeOf } from "../disk/placing.ts";
 import { INDEX_ENDING, isIndexPath, MAX_INDEX_BYTES, parseIndex, type ShardIndex } from "../disk/shard-index.ts";
@@ -202,6 +204,8 @@ export class RemoteSafetensors extends SafetensorsListing {
     return tensor;
   }
 }
+installChecks(RemoteSafetensors.prototype, METHODS.RemoteSafetensors);
+installChecks(RemoteSafetensors, STATICS.RemoteSafetensors);
 
 /** First row and number of rows. */
 export function rowRange(

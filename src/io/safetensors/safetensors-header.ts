@@ -1,10 +1,12 @@
 // The header of a safetensors file: reading it without trusting it, and writing it byte for byte as the Rust
 // library does.
 
+import { installChecks } from "../../tensor/checks.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { type PythonJson, parsePythonJsonObject, pythonJsonStringify, SHORT_ESCAPES } from "../base/python-json.ts";
+import { METHODS } from "../base/signatures.ts";
 import { UnknownArray } from "../base/unknown-array.ts";
 
 /** Longest header that readers accept. */
@@ -291,6 +293,7 @@ export class SafetensorsListing {
     return new FormatError(`${what}. { unknown: "describe" } gives their bytes`, this.path);
   }
 }
+installChecks(SafetensorsListing.prototype, METHODS.SafetensorsListing);
 
 /** Elements of a type that no tensor has, with their bytes. */
 export function unknownFrom({ name, code, shape }: SafetensorsUnknown, bytes: Tensor): UnknownArray {

@@ -1,12 +1,12 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
-import { inOrder } from "../../tensor/checks.ts";
+import { inOrder, installChecks } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { pairs } from "../base/named-tensors.ts";
 import { absoluteFile, absolutePath } from "../base/places.ts";
-import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { CONSTRUCTORS, FUNCTIONS, METHODS } from "../base/signatures.ts";
 import { takesUnknown, UnknownArray, type UnknownOptions } from "../base/unknown-array.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
@@ -177,6 +177,7 @@ export class SafetensorsFile extends SafetensorsListing {
     return new Map(names.map((name, i) => [name, placed[i] as Tensor]));
   }
 }
+installChecks(SafetensorsFile.prototype, METHODS.SafetensorsFile);
 
 /** How a file is loaded. */
 export interface SafetensorsOptions extends SafetensorsFileOptions, UnknownOptions {}

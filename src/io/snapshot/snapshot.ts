@@ -1,11 +1,11 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
 
-import { inOrder } from "../../tensor/checks.ts";
+import { inOrder, installChecks } from "../../tensor/checks.ts";
 import { KeyError, warn } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { absolutePath } from "../base/places.ts";
-import { CONSTRUCTORS } from "../base/signatures.ts";
+import { CONSTRUCTORS, METHODS, STATICS } from "../base/signatures.ts";
 import { Slices } from "../base/slices.ts";
 import { requireText } from "../base/well-formed.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
@@ -46,6 +46,7 @@ export class StateDict implements Stateful {
     for (const [key, value] of Object.entries(state)) setOwn(this.values, key, value);
   }
 }
+installChecks(StateDict.prototype, METHODS.StateDict);
 
 /** Objects by name. */
 export type AppState = Readonly<Record<string, Stateful>>;
@@ -117,6 +118,7 @@ export class PendingSnapshot {
     return this.over;
   }
 }
+installChecks(PendingSnapshot.prototype, METHODS.PendingSnapshot);
 
 /**
  * A directory that holds the state of several objects.
@@ -226,3 +228,5 @@ export class Snapshot {
     return new SnapshotReader(this.#folder, this, { ...rest, rank: Number(rank) }).value(logical, into);
   }
 }
+installChecks(Snapshot.prototype, METHODS.Snapshot);
+installChecks(Snapshot, STATICS.Snapshot);

@@ -1,4 +1,5 @@
-// Classes of objects in .pt files that the rooms above know: parameters, TensorDicts. The registration file fills this.
+// Classes of objects in .pt files that the rooms above know: parameters, TensorDicts.
+import { later } from "../../tensor/later.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** An object as a pickle of Python's has it. */
@@ -27,11 +28,4 @@ export interface TorchClasses {
   describe(value: object): TorchObject | null;
 }
 
-/** Until it is filled, parameters are plain tensors and there are no other classes. */
-export const torchClasses: TorchClasses = {
-  parameter: (data, requiresGrad) => (requiresGrad ? data.requiresGrad_(true) : data),
-  isParameter: () => false,
-  knows: () => false,
-  make: () => undefined,
-  describe: () => null,
-};
+export const torchClasses: TorchClasses = later("torch");

@@ -7,12 +7,13 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import type { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { setBatch } from "../core/batch.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
 import { childrenOf, lockTd, unlockTd } from "../core/locking.ts";
 import { applyNames, refineNames } from "../core/names.ts";
 import { plainTree } from "../core/plain.ts";
 import { settings } from "../core/settings.ts";
-import { NAMED_APPLY, UNWRAPPED } from "../core/signatures.ts";
+import { NAMED_APPLY, STATICS, UNWRAPPED } from "../core/signatures.ts";
 import {
   deviceIsFixed,
   deviceOf,
@@ -69,13 +70,10 @@ import {
 } from "../ops/writes.ts";
 import { KeyMethods } from "./key-methods.ts";
 import { ShapeMethods } from "./shape-methods.ts";
+import { TableMethods } from "./table-methods.ts";
 
 /** Options of `namedApply`. */
 export type NamedApplyOptions = ApplyOptions & { nestedKeys?: boolean };
-
-function sizes(list: readonly (number | readonly number[])[]): readonly number[] {
-  return list.length === 1 && Array.isArray(list[0]) ? list[0] : (list as readonly number[]);
-}
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
 export abstract class TensorDictBase<in out S extends Schema = Schema> extends KeyMethods<S> {
@@ -364,15 +362,15 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   /** Another batch size, copied where it must be. @torch TensorDict.reshape */
   reshape(...size: (number | readonly number[] | shape.InplaceOptions)[]): this {
     const [given, { inplace }] = withOptions<number | readonly number[], shape.InplaceOptions>(size);
-    return inPlace(this, "reshape", shape.viewTd(this, sizes(given), true), inplace);
+    return inPlace(this, "reshape", shape.viewTd(this, shape.sizesOf(given), true), inplace);
   }
   /** Batch dimensions of size one repeated, without a copy. @torch TensorDict.expand */
   expand(...size: (number | readonly number[])[]): this {
-    return shape.expandTd(this, sizes(size)) as this;
+    return shape.expandTd(this, shape.sizesOf(size)) as this;
   }
   /** Batch dimensions in another order. @torch TensorDict.permute */
   permute(...dims: (number | readonly number[])[]): this {
-    return shape.permuteTd(this, sizes(dims)) as this;
+    return shape.permuteTd(this, shape.sizesOf(dims)) as this;
   }
   /** Two batch dimensions exchanged. @torch TensorDict.transpose */ transpose(dim0: number, dim1: number): this {
     return shape.transposeTd(this, dim0, dim1) as this;
@@ -408,7 +406,7 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   /** Copies along the batch dimensions. @torch TensorDict.repeat */
   repeat(...repeats: (number | readonly number[] | shape.InplaceOptions)[]): this {
     const [given, { inplace }] = withOptions<number | readonly number[], shape.InplaceOptions>(repeats);
-    return inPlace(this, "repeat", repeatTd(this, sizes(given)), inplace);
+    return inPlace(this, "repeat", repeatTd(this, shape.sizesOf(given)), inplace);
   }
   /** Elements of the batch where `mask` is true. @torch TensorDict.masked_select */
   maskedSelect(mask: Tensor): this {
@@ -489,6 +487,9 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     );
   }
 }
+// The classes between have no constructors: making a collection need not call each of them.
+Object.setPrototypeOf(TensorDictBase, TableMethods);
+checkCollections(TensorDictBase, null, STATICS);
 
 export type { CollectionOptions };
 

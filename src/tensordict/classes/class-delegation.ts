@@ -1,6 +1,8 @@
 // Objects of tensorclasses around lazy stacks: what is called on them happens to the stack, whose members stay apart.
+
 import { isSource, sourceEntries } from "../core/convert.ts";
 import { keyPath } from "../core/keys.ts";
+import { MATH } from "../core/math-names.ts";
 import { METHODS } from "../core/signatures.ts";
 import {
   type ClassTd,
@@ -15,7 +17,6 @@ import type { NestedKey } from "../core/types.ts";
 import { hasEntry } from "../ops/access.ts";
 import { isKey, isSlice } from "../ops/indexing.ts";
 import { TensorDictBase } from "./base.ts";
-import { MATH } from "./math-methods.ts";
 
 /** What asks for an object's own class, in files and in modules. */
 const KEPT = new Set([

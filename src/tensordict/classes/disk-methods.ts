@@ -8,15 +8,18 @@ import { mappedFileOf } from "../../io/disk/mapping.ts";
 import type { Hdf5Layout } from "../../io/hdf5/hdf5-engine.ts";
 import { LOST_KEYS } from "../../io/memmap/memmap-meta.ts";
 import { existsSync, join, mkdirSync } from "../../runtime/node.ts";
+import { installChecks } from "../../tensor/checks.ts";
 import { type DTypeLike, getDefaultDtype, toDType } from "../../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, RuntimeError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import type { UntypedStorage } from "../../tensor/storage.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { startsWith } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
 import { isConsolidated } from "../core/one-block.ts";
+import { FUTURE_METHODS } from "../core/signatures.ts";
 import {
   Collection,
   entriesOf,
@@ -65,6 +68,7 @@ export class TensorDictFuture<T> implements PromiseLike<T> {
     return this.promise.then(done, failed);
   }
 }
+installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 
 /** Options of a save that may return before it is done. */
 export interface EarlyOptions extends MemmapOptions {
@@ -409,6 +413,7 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
     return made;
   }
 }
+checkCollections(DiskMethods);
 
 /** The directory with the entries of a level. */
 function levelPath(td: Td): string | null {

@@ -1,9 +1,11 @@
 // Bounds, weights and masks: functions of several operands, and extremes with the places where they are.
+
 import type { Named } from "../../dispatch/named.ts";
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { Extremes } from "../core/extremes.ts";
 import { isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
@@ -270,6 +272,7 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
     return applyLeaves(this._td, (t) => t.to(dstType)) as this & Td;
   }
 }
+checkCollections(ElementMethods);
 
 /** Each tensor with the operands, where both have a value under a key or `fallback` stands for one. */
 function bounded(

@@ -5,9 +5,9 @@ import type { DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath } from "../core/keys.ts";
 import { applyNames } from "../core/names.ts";
-
 import { dictOf } from "../core/plain.ts";
 import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
@@ -331,6 +331,7 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
     return this;
   }
 }
+checkCollections(EntryMethods);
 
 function onlyTensors(td: Td): boolean {
   return [...entriesOf(td)].every(([, entry]) => {

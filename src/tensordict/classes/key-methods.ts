@@ -1,4 +1,6 @@
 // Methods that choose, remove and rename keys. Collections whose keys are known to the compiler have others afterwards.
+
+import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath, missingKey } from "../core/keys.ts";
 import type { IsLeaf } from "../core/leaves.ts";
 import type { BaseOf, Changed, Excluded, Holder, KnownPath, PathsOf, Renamed, Selected } from "../core/path-types.ts";
@@ -81,3 +83,4 @@ export abstract class KeyMethods<in out S = Schema> extends ShapeMethods<S> {
     return unflattenKeysTd(this._td, separator, options.inplace === true);
   }
 }
+checkCollections(KeyMethods);

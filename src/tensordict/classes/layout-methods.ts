@@ -3,6 +3,7 @@
 import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { isSource, sourceEntries } from "../core/convert.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
 import { isSharedTensor, markShared } from "../core/shared.ts";
@@ -228,6 +229,7 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
     return this.pinMemory({ inplace: true });
   }
 }
+checkCollections(LayoutMethods);
 
 /** In the words that torch has where there is none. */
 function requireGpu(): void {

@@ -7,10 +7,11 @@ import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isMemberBatch, memberBatch } from "../core/batch.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import type { LazyOf } from "../core/path-types.ts";
-import { CONSTRUCTORS } from "../core/signatures.ts";
+import { CONSTRUCTORS, LAZY_METHODS, STATICS } from "../core/signatures.ts";
 import {
   isLazy,
   isNested,
@@ -324,6 +325,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
     });
   }
 }
+checkCollections(LazyStackedTensorDict, LAZY_METHODS, STATICS);
 
 /** A lazy stack of what operations made. */
 export function lazyOf(members: readonly Td[], options: LazyOptions): LazyStackedTensorDict {

@@ -6,6 +6,7 @@ import { Generator } from "../../dispatch/generator.ts";
 import { availableParallelism } from "../../runtime/node.ts";
 import { NotImplementedError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import type { Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { inWorkers, type Job, type MapModule, type Pool, workOf } from "../disk/map-pool.ts";
@@ -127,6 +128,7 @@ export abstract class MapMethods<in out S = Schema> extends TableMethods<S> {
     return pool === null ? here(fn, jobs) : inWorkers(pool, jobs);
   }
 }
+checkCollections(MapMethods);
 
 interface Plan {
   /** Null for work in this thread. */

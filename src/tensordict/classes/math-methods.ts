@@ -1,8 +1,10 @@
 // Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
+
 import type { DType, DTypeName } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
-import { FORMS } from "../core/signatures.ts";
+import { BINARY, CASTS, COMPARE, MATH, REDUCE, TESTS, UNARY, WITHOUT_INPLACE } from "../core/math-names.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, hasNoTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
@@ -28,100 +30,7 @@ import {
 import { DiskMethods } from "./disk-methods.ts";
 import type { AlphaOptions, CastOptions, DefaultOptions, MathSignatures, SameKeys } from "./math-signatures.ts";
 
-/** Functions of one tensor that exist under the same name here. */
-const UNARY = [
-  ...(["abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac"] as const),
-  ...(["lgamma", "log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "sigmoid", "sign", "sin"] as const),
-  ...(["sinh", "sqrt", "square", "tan", "tanh", "trunc"] as const),
-  "logicalNot",
-  "bitwiseNot",
-] as const;
-
-/** Tests of one tensor. */
-const TESTS = {
-  isnan: (t: Tensor) => t.isnan(),
-  isfinite: (t: Tensor) => t.isfinite(),
-  isinf: (t: Tensor) => t.isinf(),
-  isneginf: (t: Tensor) => t.isneginf(),
-  isreal: (t: Tensor) => t.isreal(),
-  isposinf: (t: Tensor) => t.isposinf(),
-};
-
-/** Functions of two operands. */
-const BINARY = [
-  "add",
-  "sub",
-  "mul",
-  "div",
-  "pow",
-  "fmod",
-  "remainder",
-  "maximum",
-  "minimum",
-  "logicalAnd",
-  "logicalOr",
-  "bitwiseAnd",
-  "bitwiseOr",
-  "bitwiseXor",
-] as const;
-
-/** Those that have no in-place form. */
-const WITHOUT_INPLACE: ReadonlySet<string> = new Set(["maximum", "minimum"]);
-
-/** Comparisons. */
-const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
-
-/** Reductions: over everything of each tensor, over batch dimensions, or of all tensors together. */
-const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin", "nansum", "nanmean"] as const;
-
-/** Those whose entries can get other names. */
-const TRANSFORMED: ReadonlySet<string> = new Set(["sum", "mean"]);
-
-/** Casts by name, to dtypes. */
-const CASTS = {
-  float: "float32",
-  double: "float64",
-  half: "float16",
-  int: "int32",
-  long: "int64",
-  short: "int16",
-  ...Object.fromEntries(
-    ["bool", "bfloat16", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16"].map(
-      (name) => [name, name],
-    ),
-  ),
-  ...Object.fromEntries(["uint32", "uint64", "complex64", "complex128"].map((name) => [name, name])),
-} as Readonly<Record<string, DTypeName>>;
-
-/** Functions of one tensor, in all their forms. */
-const SIMPLE: readonly string[] = [...UNARY, ...UNARY.map((name) => `${name}_`), ...Object.keys(TESTS)];
-
-/** Those that take a default for keys that one side lacks. */
-const DEFAULTED: readonly string[] = ["mul", "div", "pow", "maximum", "minimum", "logicalAnd", "bitwiseAnd"];
-
-function formOf(name: string): string {
-  if (name === "add" || name === "sub") return FORMS.sum;
-  if (name === "add_" || name === "sub_") return FORMS.sumInPlace;
-  return DEFAULTED.includes(name) ? FORMS.defaulted : FORMS.binary;
-}
-
-const forms = (names: readonly string[], form: (name: string) => string) =>
-  Object.fromEntries(names.map((name) => [name, form(name)]));
-
-/** What the methods that are made from lists take, as the tables of core/signatures.ts have it. */
-export const MATH: Readonly<Record<string, string>> = {
-  ...forms(SIMPLE, () => FORMS.unary),
-  ...forms([...BINARY, ...BINARY.map((name) => `${name}_`)], formOf),
-  ...forms(COMPARE, () => FORMS.compare),
-  ...forms(Object.keys(CASTS), () => FORMS.cast),
-  ...forms(["sum", "mean", "prod", "nansum", "nanmean"], (name) =>
-    TRANSFORMED.has(name) ? FORMS.total : FORMS.totals,
-  ),
-  ...forms(["std", "var"], () => FORMS.spread),
-  ...forms(["amax", "amin"], () => FORMS.reduce),
-};
-
-/** The methods that are made from the lists above. */
+/** The methods that are made from lists of names. */
 export interface MathMethods<in out S = Schema> extends MathSignatures {
   /** @internal */
   readonly _schema: S;
@@ -197,20 +106,6 @@ export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
   }
 }
 
-function install(
-  names: readonly string[],
-  build: (name: string) => (this: Td, ...args: never[]) => unknown,
-  suffix = "",
-): void {
-  for (const name of names) {
-    Object.defineProperty(MathMethods.prototype, name + suffix, {
-      value: build(name),
-      writable: true,
-      configurable: true,
-    });
-  }
-}
-
 function call(t: Tensor, name: string, ...args: unknown[]): Tensor {
   return (t[name as keyof Tensor] as (...args: unknown[]) => Tensor).apply(t, args);
 }
@@ -248,84 +143,92 @@ export function computed(td: Td, result: Td): Td {
 /** The result is locked where the receiver is. */
 export const KEEP_LOCK = { propagateLock: true };
 
-install(
-  UNARY,
-  (name) =>
-    function (this: Td): Td {
-      return computed(
-        this,
-        applyLeaves(this, (t) => call(t, name), KEEP_LOCK),
-      );
-    },
-);
-install(
-  Object.keys(CASTS),
-  (name) =>
-    function (this: Td, { castFilter = null }: CastOptions = {}): Td {
-      const dtype = CASTS[name] as DTypeName;
-      const cast: LeafFunction = (t, path) =>
-        castFilter === null || castFilter(unravelKey(path), t) ? t.to(dtype) : t;
-      return applyLeaves(this, cast, KEEP_LOCK);
-    },
-);
-install(
-  Object.keys(TESTS),
-  (name) =>
-    function (this: Td): Td {
-      return applyLeaves(this, TESTS[name as keyof typeof TESTS], KEEP_LOCK);
-    },
-);
-install(
-  UNARY,
-  (name) =>
-    function (this: Td): Td {
-      changeAll(this, (t) => call(t, `${name}_`), !name.startsWith("bitwise"));
-      return this;
-    },
-  "_",
-);
-install(
-  BINARY,
-  (name) =>
-    function (this: Td, other: Operand, options: DefaultOptions & AlphaOptions = {}): Td {
-      const fallback = options.default ?? null;
-      const filterEmpty = filtersEmpty(other);
-      return computed(this, binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback, filterEmpty }));
-    },
-);
-install(
-  BINARY,
-  (name) =>
-    function (this: Td, other: Operand, options: AlphaOptions = {}): Td {
-      const arithmetic = !name.startsWith("bitwise");
-      return binaryTd(this, other, scaled(name, options, true), { inplace: true, arithmetic });
-    },
-  "_",
-);
-install(
-  COMPARE,
-  (name) =>
-    function (this: Td, other: unknown): Td {
-      const equal = name === "eq" ? true : name === "ne" ? false : null;
-      return compareTd(this, other, binary(name), equal) as Td;
-    },
-);
+type Method = (this: Td, ...args: never[]) => unknown;
+
+function unary(name: string): Method {
+  return function () {
+    return computed(
+      this,
+      applyLeaves(this, (t) => call(t, name), KEEP_LOCK),
+    );
+  };
+}
+
+function unaryInPlace(name: string): Method {
+  return function () {
+    changeAll(this, (t) => call(t, `${name}_`), !name.startsWith("bitwise"));
+    return this;
+  };
+}
+
+function castTo(dtype: DTypeName): Method {
+  return function ({ castFilter = null }: CastOptions = {}) {
+    const cast: LeafFunction = (t, path) => (castFilter === null || castFilter(unravelKey(path), t) ? t.to(dtype) : t);
+    return applyLeaves(this, cast, KEEP_LOCK);
+  };
+}
+
+function testOf(name: string): Method {
+  return function () {
+    return applyLeaves(this, (t) => call(t, name), KEEP_LOCK);
+  };
+}
+
+function arithmetic(name: string): Method {
+  return function (other: Operand, options: DefaultOptions & AlphaOptions = {}) {
+    const fallback = options.default ?? null;
+    const filterEmpty = filtersEmpty(other);
+    return computed(this, binaryTd(this, other, scaled(name, options), { ...KEEP_LOCK, fallback, filterEmpty }));
+  };
+}
+
+function arithmeticInPlace(name: string): Method {
+  return function (other: Operand, options: AlphaOptions = {}) {
+    const arithmetic = !name.startsWith("bitwise");
+    return binaryTd(this, other, scaled(name, options, true), { inplace: true, arithmetic });
+  };
+}
+
+function comparison(name: string): Method {
+  return function (other: unknown) {
+    const equal = name === "eq" ? true : name === "ne" ? false : null;
+    return compareTd(this, other, binary(name), equal);
+  };
+}
+
 /** What a tensor's reduction is told besides the dimensions; null for nothing, which takes the short way. */
 function reduceOptions(dtype: SumOptions["dtype"], correction: SpreadOptions["correction"]): object | null {
   if (dtype === null && correction === undefined) return null;
   return { ...(dtype === null ? {} : { dtype }), ...(correction === undefined ? {} : { correction }) };
 }
 
-install(
-  REDUCE,
-  (name) =>
-    function (this: Td, dim?: ReduceDim, keepdim?: boolean, options: SumOptions & SpreadOptions = {}): Td | Tensor {
-      const { dtype = null, correction, reduce, keyTransform } = options;
-      const more = reduceOptions(dtype, correction);
-      const run: Reducer = (t, at, keeps) => {
-        if (at !== null || keeps) return call(t, name, at, { keepdim: keeps, ...more });
-        return more === null ? call(t, name) : call(t, name, more);
-      };
-      return reduction(this, name, { dim, keepdim, reduce, keyTransform }, run);
-    },
-);
+function reducing(name: string): Method {
+  return function (dim?: ReduceDim, keepdim?: boolean, options: SumOptions & SpreadOptions = {}) {
+    const { dtype = null, correction, reduce, keyTransform } = options;
+    const more = reduceOptions(dtype, correction);
+    const run: Reducer = (t, at, keeps) => {
+      if (at !== null || keeps) return call(t, name, at, { keepdim: keeps, ...more });
+      return more === null ? call(t, name) : call(t, name, more);
+    };
+    return reduction(this, name, { dim, keepdim, reduce, keyTransform }, run);
+  };
+}
+
+/** Makes the method of a name from the lists; undefined for another name. */
+export function mathMethodOf(name: string): Method | undefined {
+  const has = (names: readonly string[], one = name) => names.includes(one);
+  if (has(UNARY)) return unary(name);
+  if (has(BINARY)) return arithmetic(name);
+  if (has(COMPARE)) return comparison(name);
+  if (has(REDUCE)) return reducing(name);
+  if (has(TESTS)) return testOf(name);
+  if (Object.hasOwn(CASTS, name)) return castTo(CASTS[name] as DTypeName);
+  const base = name.endsWith("_") ? name.slice(0, -1) : "";
+  if (has(UNARY, base)) return unaryInPlace(base);
+  return has(BINARY, base) ? arithmeticInPlace(base) : undefined;
+}
+
+for (const name of Object.keys(MATH)) {
+  Object.defineProperty(MathMethods.prototype, name, { value: mathMethodOf(name), writable: true, configurable: true });
+}
+checkCollections(MathMethods);

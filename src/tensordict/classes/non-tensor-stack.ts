@@ -1,15 +1,17 @@
 // Values that are no tensors, one per element of a batch. Flat as long as nobody asks for its members, so that a
 // million texts are one array; a stack of wrapped values from then on.
+
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import type { NestedArray } from "../../api/values.ts";
 import type { PythonJson } from "../../io/base/python-json.ts";
-import { checkOptions, isDict } from "../../tensor/checks.ts";
+import { checkOptions, installChecks, isDict } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { memberBatch } from "../core/batch.ts";
 import { onCpu } from "../core/index-parts.ts";
 import { holdMember } from "../core/locking.ts";
+import { VALUE_METHODS } from "../core/signatures.ts";
 import { type NewState, stateOf, type Td, type ValueTd } from "../core/state.ts";
 import { flatNumbers, positionsIn } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
@@ -346,6 +348,7 @@ export class NonTensorStack<V = unknown> extends Values {
     return new NonTensorStack<unknown>(...parts, { stackDim: this._stackDim }) as Td;
   }
 }
+installChecks(NonTensorStack.prototype, VALUE_METHODS);
 
 /** What a window shows: the wrapped value itself where it has no dimensions. */
 function over(window: ValueWindow, state: NewState): ValueTd {

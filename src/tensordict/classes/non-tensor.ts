@@ -1,9 +1,9 @@
 // Values that are no tensors, wrapped so that they can be entries: one for the whole batch, or one per element.
 import type { NestedArray } from "../../api/values.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
-import { checkOptions } from "../../tensor/checks.ts";
+import { checkOptions, installChecks } from "../../tensor/checks.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
-import { CONSTRUCTOR } from "../core/signatures.ts";
+import { CONSTRUCTOR, VALUE_METHODS } from "../core/signatures.ts";
 import { make, type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import type { Classes, CollectionOptions, Entry, Schema } from "../core/types.ts";
 import { frozenLists, nestedValues } from "../core/values.ts";
@@ -121,6 +121,7 @@ export class NonTensorData<V = unknown> extends Values {
     return frozenLists(nestedValues(valuesOf(this) as V[], this._batchSize), this._batchSize.length);
   }
 }
+installChecks(NonTensorData.prototype, VALUE_METHODS);
 
 /** A value that stays one value when it is stacked. @torch tensordict.MetaData */
 export class MetaData<V = unknown> extends NonTensorData<V> {

@@ -1,16 +1,19 @@
 // A TensorDict whose tensors are the parameters and buffers of a module.
+
 import type { Module } from "../../nn/module.ts";
 import { Buffer, Parameter } from "../../nn/parameter.ts";
+import { MODULE } from "../../nn/signatures.ts";
 import { STAND_IN } from "../../nn/stand-in.ts";
 import { checkOptions } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { badSource, isSource, sourceEntries } from "../core/convert.ts";
 import { keyPath } from "../core/keys.ts";
 import { lockTd, unlockTd } from "../core/locking.ts";
-import { PARAMS } from "../core/signatures.ts";
+import { PARAMS, PARAMS_METHODS } from "../core/signatures.ts";
 import {
   Collection,
   entriesOf,
@@ -483,3 +486,7 @@ declare module "../core/types.ts" {
     params: TensorDictParams<S>;
   }
 }
+
+const { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers } = MODULE;
+const module = { train, eval: evaluate, parameters, namedParameters, buffers, namedBuffers };
+checkCollections(TensorDictParams, { ...PARAMS_METHODS, ...module });

@@ -1,4 +1,5 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
+
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import { absoluteFile } from "../../io/base/places.ts";
@@ -14,9 +15,11 @@ import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/erro
 import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { requireFit } from "../core/batch.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { isSource, startsWith } from "../core/convert.ts";
 import { keyPath, keyText, missingKey } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
+import { PERSISTENT_METHODS, PERSISTENT_STATICS } from "../core/signatures.ts";
 import {
   Collection,
   entriesOf,
@@ -58,8 +61,7 @@ import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
-// Tells the constructor that its argument is a level of a file that is open.
-const INNER = Symbol("inner level");
+const INNER = Symbol("its argument is a level of a file that is open");
 
 /**
  * A TensorDict over an HDF5 file. Each read of an entry gives a fresh tensor; an index reads only its part of the file.
@@ -109,11 +111,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   _like(entries: Map<string, Entry>, state: NewState): Td {
     return make.tensordict(entries, state);
   }
-
-  // ---- the file
-
-  /** The file that holds the entries. */
-  get filename(): string {
+  /** The file that holds the entries. */ get filename(): string {
     return this.#place.file.path;
   }
   /** How the file was opened: `r`, `r+`, `w`. */ get mode(): Hdf5Mode {
@@ -122,8 +120,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
   /** Whether the file was closed. */ get closed(): boolean {
     return this.#place.file.closed;
   }
-  /** Writes everything and closes the file. @torch PersistentTensorDict.close */
-  close(): void {
+  /** Writes everything and closes the file. @torch PersistentTensorDict.close */ close(): void {
     this.#place.file.close();
   }
   /** Takes back the last `lock_` or `unlock_`, and closes the file that this was opened with. */
@@ -492,6 +489,7 @@ export class PersistentTensorDict<in out S extends Schema = Schema> extends Tens
     this._names = source._names;
   }
 }
+checkCollections(PersistentTensorDict, PERSISTENT_METHODS, PERSISTENT_STATICS);
 
 declare module "../core/types.ts" {
   interface Classes<S> {

@@ -1,7 +1,9 @@
 // What a collection is as plain values, and what is known of all of its tensors together.
+
 import { TypeError } from "../../tensor/errors.ts";
 import type { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { dictOf, listOf, type PlainOptions } from "../core/plain.ts";
 import { entriesOf, isLazy, isNonTensor, outlinesOf, type Td } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
@@ -234,3 +236,4 @@ export abstract class PlainMethods<in out S = Schema> extends LayoutMethods<S> {
     backwardTd(this._td, gradient, options);
   }
 }
+checkCollections(PlainMethods);

@@ -1,5 +1,7 @@
 // Running extremes, sums of exponentials and quantiles along batch dimensions, and elements in another order.
+
 import type { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import type { Extremes } from "../core/extremes.ts";
 import type { Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
@@ -173,3 +175,4 @@ export abstract class ScanMethods<in out S = Schema> extends MapMethods<S> {
     return flipNamed(this._td, "flipud", 0) as this & Td;
   }
 }
+checkCollections(ScanMethods);

@@ -1,8 +1,10 @@
 // Methods that move, turn and repeat batch dimensions, make collections after the model of one, and list what is in it.
+
 import { Buffer } from "../../nn/parameter.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath } from "../core/keys.ts";
 import { settings } from "../core/settings.ts";
 import { isSharedTd } from "../core/shared.ts";
@@ -17,7 +19,6 @@ import {
   stateOf,
   type Td,
 } from "../core/state.ts";
-
 import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
 import { deleteEntry, findEntry, requireEntry, tensorsOf } from "../ops/access.ts";
@@ -446,6 +447,7 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
     return this;
   }
 }
+checkCollections(ShapeMethods);
 
 // Not declared: fields of tensorclasses have this name, whose types a member of the base class would take away.
 Object.defineProperty(ShapeMethods.prototype, "data", {

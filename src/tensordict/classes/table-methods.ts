@@ -13,6 +13,9 @@ import {
   readParquetFile,
 } from "../../io/tables/parquet.ts";
 import { TableFile } from "../../io/tables/table-file.ts";
+import { checkCollections } from "../core/collection-checks.ts";
+import { STATICS } from "../core/signatures.ts";
+import { Collection } from "../core/state.ts";
 import type { Classes, Schema } from "../core/types.ts";
 import { type ArrowSource, columnsOfBatch, type FromArrowOptions, tdOfArrow } from "../disk/arrow-tables.ts";
 import { columnsOfTd, type FromTableOptions, type ToTableOptions, tdOfColumns } from "../disk/tables.ts";
@@ -190,3 +193,6 @@ export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> 
     });
   }
 }
+// The classes between have no constructors.
+Object.setPrototypeOf(TableMethods, Collection);
+checkCollections(TableMethods, null, STATICS);

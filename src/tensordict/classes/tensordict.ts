@@ -2,14 +2,14 @@
 
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { PlaceOptions } from "../../io/disk/placing.ts";
-import { checkOptions } from "../../tensor/checks.ts";
+import { checkOptions, installChecks } from "../../tensor/checks.ts";
 import { take } from "../../tensor/scope-state.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { badSource, entryIn, initialEntries, isSource, putValue } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import type { LazyOf } from "../core/path-types.ts";
-import { CONSTRUCTOR, MAKE } from "../core/signatures.ts";
+import { CONSTRUCTOR, MAKE, STATICS } from "../core/signatures.ts";
 import {
   Collection,
   entriesOf,
@@ -21,6 +21,7 @@ import {
   toNames,
   toSize,
 } from "../core/state.ts";
+import { explainDepth } from "../core/too-deep.ts";
 import type { CollectionOptions, Entry, NestedKey, Schema, SchemaOf, SizeLike } from "../core/types.ts";
 import { fromConsolidated } from "../disk/consolidated-load.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "../disk/memmap-load.ts";
@@ -319,6 +320,7 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
     return cat(list, dim, options) as C;
   }
 }
+installChecks(DenseTensorDict, STATICS, explainDepth);
 
 /** A TensorDict of entries that operations made. They are right already: the constructor's checks would cost time. */
 export function denseOf(entries: Map<string, Entry>, state: NewState): DenseTensorDict {

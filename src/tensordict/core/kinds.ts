@@ -11,7 +11,7 @@ import { isNested, isTensorCollection } from "./state.ts";
 
 const isTds = (value: unknown) => Array.isArray(value) && value.every(isTensorCollection);
 
-/** Kinds for `registerKinds`. */
+/** For src/tensor/checks.ts. */
 export const TENSORDICT_KINDS: RoomKinds = {
   table: {
     td: ["TensorDict", isTensorCollection],

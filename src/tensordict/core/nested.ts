@@ -1,12 +1,15 @@
 // Nested tensors: tensors of different sizes, one after the other in one block of elements, that are one entry.
+
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { repr } from "../../api/printing.ts";
+import { installChecks } from "../../tensor/checks.ts";
 import type { Device, DeviceLike } from "../../tensor/device.ts";
 import type { DType, DTypeLike } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NestedList } from "../../tensor/value-types.ts";
+import { NESTED_METHODS } from "./signatures.ts";
 import { Collection, type CollectionKind } from "./state.ts";
 import { catTensors, tensor, zeros } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
@@ -290,6 +293,7 @@ export class NestedTensor extends Collection<never> {
     throw noNested("this operation");
   }
 }
+installChecks(NestedTensor.prototype, NESTED_METHODS);
 
 /** The components of all of these, in order. */
 export function catNested(list: readonly NestedTensor[], key: string): NestedTensor {

@@ -1,7 +1,10 @@
 // What every TensorDict is at its core: batch size, device, names, locks, and a small protocol to reach its entries.
 // The operations are functions over this protocol; the classes above turn them into methods.
+
 import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { later } from "../../tensor/later.ts";
+import { tellMissingMembers } from "../../tensor/missing.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
@@ -112,6 +115,7 @@ export abstract class Collection<in out S extends Schema = Schema> {
     return undefined;
   }
 }
+tellMissingMembers("TensorDict", Collection.prototype);
 
 /** What a collection does with tensors that it keeps outside of memory. */
 export interface Outside {
@@ -167,8 +171,8 @@ export function isClassTd(td: Collection): td is ClassTd {
   return td._kind === "tensorclass";
 }
 
-/** Makes collections; filled by the classes, so that operations need not import them. */
-export const make = {} as {
+/** Makes collections: operations need not import the classes. */
+export const make: {
   tensordict(entries: Map<string, Entry>, state: NewState): Classes<Schema>["tensordict"];
   /** A lazy stack; of what members it would have only where there are none. */
   lazy(
@@ -184,7 +188,7 @@ export const make = {} as {
   attributes(t: Tensor, fields: readonly ("device" | "dtype" | "shape")[]): Td;
   /** A lazy stack, or one of wrapped values where all members are such. */
   stack(members: Td[], stackDim: number, name: string | null): Td;
-};
+} = later("make");
 
 /** Whether something is a collection of any kind. Tensors, of which there are most, are told from all else first. */
 export function isCollection(value: unknown): value is Collection {
@@ -360,10 +364,10 @@ export function shapeOf(entry: Entry): Size {
   return entry instanceof Tensor ? entry.shape : entry._batchSize;
 }
 
-/** Filled by the index, which knows how to load. */
-export const loader = {} as {
+/** Loads and keeps collections. */
+export const loader: {
   load(prefix: string, options: object): Td;
   fromH5(filename: string, options: object): Classes<Schema>["persistent"];
   toH5(td: Td, filename: string, options: object): Classes<Schema>["persistent"];
   toH5Async(td: Td, filename: string, options: object): Promise<Classes<Schema>["persistent"]>;
-};
+} = later("loader");

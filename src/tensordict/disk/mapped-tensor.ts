@@ -1,4 +1,5 @@
 // Tensors whose bytes are a mapped file or shared memory.
+
 import { JobFlag } from "../../../generated/abi.ts";
 import type { IndexPart } from "../../api/indexing-parse.ts";
 import { repr } from "../../api/printing.ts";
@@ -15,11 +16,13 @@ import {
   sparseFile,
 } from "../../io/disk/mapping.ts";
 import { nativeBytes } from "../../io/disk/tensor-bytes.ts";
+import { installChecks } from "../../tensor/checks.ts";
 import { type DType, type DTypeLike, getDefaultDtype, toDType } from "../../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { contiguousStrides, numelOf } from "../../tensor/size.ts";
 import type { Storage } from "../../tensor/storage.ts";
 import { isContiguousGeometry, Tensor, VersionCounter } from "../../tensor/tensor.ts";
+import { MAPPED_METHODS, MAPPED_STATICS } from "../core/signatures.ts";
 
 /** Where a mapped tensor is kept. */
 export interface MappedOptions {
@@ -195,6 +198,8 @@ export class MemoryMappedTensor extends Tensor {
     return options.index === undefined ? whole : whole.at(options.index);
   }
 }
+installChecks(MemoryMappedTensor, MAPPED_STATICS);
+installChecks(MemoryMappedTensor.prototype, MAPPED_METHODS);
 
 // Writable files are mapped read-write, others with private changes.
 function openForUse(path: string, nbytes: number, mode: MapMode | undefined): Storage {

@@ -1,6 +1,6 @@
 /** Several named distributions as one, over TensorDicts. */
 import { Distribution, type SampleShape } from "../../distributions/distribution.ts";
-import { isDict, namedArguments } from "../../tensor/checks.ts";
+import { installChecks, isDict, namedArguments } from "../../tensor/checks.ts";
 import { KeyError, NotImplementedError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { TensorDict } from "../classes/tensordict.ts";
@@ -10,7 +10,7 @@ import type { NestedKey } from "../core/types.ts";
 import { deterministicOf } from "./deterministic.ts";
 import { addSuffix, idOf, type Key, keyRepr, keysRepr, keyWords } from "./keys.ts";
 import { modes } from "./modes.ts";
-import { CONSTRUCTORS, STATICS } from "./signatures.ts";
+import { COMPOSITE, CONSTRUCTORS, STATICS } from "./signatures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: components are distributions of any kind
 type Any = any;
@@ -338,6 +338,7 @@ export class CompositeDistribution extends Distribution<Td, Td | Tensor> {
     return `${this.constructor.name}({${parts.join(", ")}})`;
   }
 }
+installChecks(CompositeDistribution.prototype, COMPOSITE);
 
 /** A TensorDict like a sample, with other entries. */
 function beside(sample: Td, entries: readonly (readonly [Key, Tensor])[]): Td {

@@ -1,6 +1,6 @@
 /** Several copies of a module, each with parameters of its own. */
 import { vmap } from "../../func/vmap.ts";
-import { namedArguments } from "../../tensor/checks.ts";
+import { installChecks, namedArguments } from "../../tensor/checks.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { TensorDictParams } from "../classes/params.ts";
@@ -9,7 +9,7 @@ import type { Td } from "../core/state.ts";
 import { type ModuleLike, toModule } from "../ops/module.ts";
 import { lazyStackTds, stackTds } from "../ops/stacking.ts";
 import { TensorDictModuleBase } from "./module-base.ts";
-import { CONSTRUCTORS } from "./signatures.ts";
+import { CONSTRUCTORS, METHODS } from "./signatures.ts";
 
 /** The name of the parameters in states that Python saves. */
 const PARAMS = "params_td";
@@ -97,3 +97,4 @@ export class EnsembleModule extends TensorDictModuleBase {
     return vmap(one, { inDims: [this._expands ? null : 0, 0] })(input, this.paramsTd);
   }
 }
+installChecks(EnsembleModule.prototype, METHODS);

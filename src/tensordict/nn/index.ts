@@ -1,7 +1,5 @@
 /** Modules over TensorDicts. @torch tensordict.nn */
 
-import "./install.ts";
-
 export { Delta } from "../../distributions/delta.ts";
 export { TruncatedNormal } from "../../distributions/truncated-normal.ts";
 export {

@@ -1,7 +1,7 @@
 /** What all modules have that read and write TensorDicts. */
 
 import { Module } from "../../nn/module.ts";
-import { inOrder } from "../../tensor/checks.ts";
+import { inOrder, installChecks } from "../../tensor/checks.ts";
 import { RuntimeError, ValueError, warn } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
@@ -10,7 +10,7 @@ import { type ModuleLike, toModule } from "../ops/module.ts";
 import type { Unchecked } from "./key-types.ts";
 import { includes, indent, type Key, type KeyList, keysOf, keysRepr, keyWords } from "./keys.ts";
 import { keepingSkip, modes, skips_ } from "./modes.ts";
-import { STATICS } from "./signatures.ts";
+import { METHODS, STATICS } from "./signatures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what a module takes and gives is its forward's business
 type Any = any;
@@ -165,6 +165,7 @@ export class TensorDictModuleBase extends Module {
     return `${this.constructor.name}(\n${indent(entries.join(",\n"))})`;
   }
 }
+installChecks(TensorDictModuleBase.prototype, METHODS);
 
 /** How something that is called and no module prints. */
 export function functionText(value: unknown): string {

@@ -1,12 +1,14 @@
 /** Positions as vectors of integers with a one. */
+
 import { rand, randLike } from "../../../generated/functional.ts";
 import { noGrad } from "../../autograd/api.ts";
 import { Categorical } from "../../distributions/categorical.ts";
 import type { DistributionOptions, SampleShape } from "../../distributions/distribution.ts";
 import { oneHotOf } from "../../distributions/one-hot-categorical.ts";
 import { clampProbs } from "../../distributions/parameters.ts";
+import { METHODS } from "../../distributions/signatures.ts";
 import type { LogitsOptions } from "../../distributions/with-logits.ts";
-import { inOrder, namedArguments } from "../../tensor/checks.ts";
+import { inOrder, installChecks, namedArguments } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "./signatures.ts";
 
@@ -65,6 +67,9 @@ export class OneHotCategorical extends Categorical {
     return relaxed;
   }
 }
+// Another class of this name is in the room below.
+Object.defineProperty(OneHotCategorical, "name", { value: "OneHotCategorical" });
+installChecks(OneHotCategorical.prototype, METHODS);
 
 /**
  * A vector with a one at a random position, whose logits (or probabilities, without softmax) are the last dimension.

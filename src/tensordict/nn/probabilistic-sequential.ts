@@ -1,5 +1,7 @@
 /** Sequences of modules that end in distributions. */
+
 import type { Distribution } from "../../distributions/distribution.ts";
+import { installChecks } from "../../tensor/checks.ts";
 import { AttributeError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
@@ -19,7 +21,7 @@ import {
   stepsOf,
   TensorDictSequential,
 } from "./sequential.ts";
-import { PROBABILISTIC_SEQUENTIAL } from "./signatures.ts";
+import { PROBABILISTIC, PROBABILISTIC_SEQUENTIAL, PROBABILISTIC_STEPS } from "./signatures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: distributions of any kind
 type Any = any;
@@ -279,6 +281,7 @@ export class ProbabilisticTensorDictSequential extends TensorDictSequential {
     }, td);
   }
 }
+installChecks(ProbabilisticTensorDictSequential.prototype, { ...PROBABILISTIC, ...PROBABILISTIC_STEPS });
 
 /** @throws ValueError for no modules, TypeError where the last one has to make a distribution and does not */
 function requireDistribution(modules: readonly unknown[], composite: boolean): void {

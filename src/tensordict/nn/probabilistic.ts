@@ -3,7 +3,7 @@ import { randint } from "../../../generated/functional.ts";
 import { Generator } from "../../dispatch/generator.ts";
 import { Delta } from "../../distributions/delta.ts";
 import type { Distribution } from "../../distributions/distribution.ts";
-import { isDict, namedArguments } from "../../tensor/checks.ts";
+import { installChecks, isDict, namedArguments } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -19,7 +19,7 @@ import { type InteractionType, interactionOf, modes, setCompositeLpAggregate } f
 import { type ForwardOptions, optionsOf } from "./module.ts";
 import { inKeysOf, outKeysOf, TensorDictModuleBase, unlessThere } from "./module-base.ts";
 import { OneHotCategorical } from "./one-hot.ts";
-import { CONSTRUCTORS } from "./signatures.ts";
+import { CONSTRUCTORS, METHODS, PROBABILISTIC } from "./signatures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: distributions of any kind
 type Any = any;
@@ -399,6 +399,7 @@ export class ProbabilisticTensorDictModule extends TensorDictModuleBase {
     return `${this.constructor.name}(\n${lines.map((line) => indent(line)).join("\n")}`;
   }
 }
+installChecks(ProbabilisticTensorDictModule.prototype, { ...METHODS, ...PROBABILISTIC });
 
 const isComposite = (maker: unknown): boolean => maker === CompositeDistribution;
 

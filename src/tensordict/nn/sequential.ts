@@ -2,7 +2,7 @@
 import { Slice } from "../../api/indexing-parse.ts";
 import { ModuleDict, ModuleList } from "../../nn/containers.ts";
 import type { Module } from "../../nn/module.ts";
-import { checkOptions, isDict } from "../../tensor/checks.ts";
+import { checkOptions, installChecks, isDict } from "../../tensor/checks.ts";
 import { IndexError, KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isLazy, type Td } from "../core/state.ts";
@@ -20,7 +20,7 @@ import {
   WrapModule,
 } from "./module.ts";
 import { inKeysOf, isCompatible, outKeysOf, type TensorDictModuleBase, unlessThere } from "./module-base.ts";
-import { SEQUENTIAL } from "./signatures.ts";
+import { METHODS, SEQUENTIAL, SEQUENTIAL_METHODS } from "./signatures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what a module takes and gives is its forward's business
 type Any = any;
@@ -349,6 +349,7 @@ export class TensorDictSequential<M extends readonly Keyed<Any, Any>[] = Any> ex
     return td;
   }
 }
+installChecks(TensorDictSequential.prototype, { ...METHODS, ...SEQUENTIAL_METHODS });
 
 /** A part of a sequence inside of another one; null when nothing is left. */
 function partOf(module: TensorDictModuleBase, keys: { inKeys?: Key[]; outKeys?: Key[] }): TensorDictModuleBase | null {

@@ -1,10 +1,13 @@
 // All tensors of a collection in one, and back: `pack` and the layout that it gives.
+
+import { installChecks } from "../../tensor/checks.ts";
 import type { Device } from "../../tensor/device.ts";
 import { IndexError, KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { unravelKey } from "../core/keys.ts";
 import { isLeafNontensor } from "../core/leaves.ts";
+import { LAYOUT_METHODS } from "../core/signatures.ts";
 import {
   type ClassTd,
   entriesOf,
@@ -146,6 +149,7 @@ export class PackLayout {
     return this.toString();
   }
 }
+installChecks(PackLayout.prototype, LAYOUT_METHODS);
 
 function asClass(model: ClassTd, td: Td): Td {
   return (model as Td)._like(new Map(entriesOf(td)), stateOf(td));

@@ -56,6 +56,11 @@ export interface ShapeOp {
 /** Values of a stack beyond which it has members only if somebody asked for them. */
 const FLAT = 1024;
 
+/** Sizes or dimensions that were given one by one or as a list. */
+export function sizesOf(list: readonly (number | readonly number[])[]): readonly number[] {
+  return list.length === 1 && Array.isArray(list[0]) ? list[0] : (list as readonly number[]);
+}
+
 /** Applies a shape operation to a tree. */
 export function applyShape(td: Td, op: ShapeOp): Td {
   if (isLazy(td)) {
