@@ -41,6 +41,9 @@ const BLOCK = 12;
 /** Files with fewer functions that are seldom called keep them. */
 const FEW = 6;
 
+/** Files that call native functions when they are evaluated: another one may be filling the call frame by then. */
+const AT_ONCE = ["src/dispatch/generator.ts"];
+
 /** A name without the number that the bundler gives to the second of its name. */
 export const plainName = (name: string): string => name.replace(/\d+$/, "");
 
@@ -94,7 +97,7 @@ function seldomOf(statements: readonly Statement[], called: readonly string[] | 
 
 /** Cells for all that the profile does not need at import. */
 export function planCells({ statements }: Flat, profile: Profile): Plan {
-  const eagerFiles = new Set(profile.eager);
+  const eagerFiles = new Set([...profile.eager, ...AT_ONCE]);
   const planner = new Planner();
   const there = new Set<Statement>();
   const byFile = Map.groupBy(statements, (one) => one.file);

@@ -1,6 +1,9 @@
 // Writes the flat file again with its cells: names are variables of one scope, and a use of another cell's asks first.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import ts from "typescript";
-import type { Cell, Plan } from "./cells.ts";
+import { root } from "../toolchain.mjs";
+import { type Cell, type Plan, plainName } from "./cells.ts";
 import type { Flat, Reference, Statement } from "./flat.ts";
 
 interface Edit {
@@ -22,6 +25,9 @@ function $$(id) {
     $cells[id] = cell;
     throw error;
   }
+}
+function $name(made, name) {
+  if (made.name !== name) Object.defineProperty(made, "name", { value: name });
 }
 function $names(target, names, at) {
   for (const name of names) {
@@ -62,6 +68,23 @@ function namespaceOf(node: ts.Statement): { target: string; names: [name: string
     return [(name as ts.Identifier).text, ((initializer as ts.ArrowFunction).body as ts.Identifier).text];
   });
   return { target: target.text, names };
+}
+
+function isStatic(node: ts.ClassElement): boolean {
+  return ts.canHaveModifiers(node) && node.modifiers?.some((one) => one.kind === ts.SyntaxKind.StaticKeyword) === true;
+}
+
+const classesOf = new Map<string, ReadonlySet<string>>();
+
+/** The names of the classes of a source file. */
+function sourceClasses(file: string): ReadonlySet<string> {
+  let names = classesOf.get(file);
+  if (names === undefined) {
+    const text = readFileSync(join(root, file), "utf8");
+    names = new Set([...text.matchAll(/\bclass (\w+)/g)].map((found) => found[1] as string));
+    classesOf.set(file, names);
+  }
+  return names;
 }
 
 export interface PrintOptions {
@@ -159,8 +182,8 @@ export class Printer {
       const { name } = node as { name: ts.Identifier };
       return `${name.text}=${this.textOf(statement, node.getStart(), name.getStart())}${whole(name.end)};`;
     }
-    if (cell === undefined) return whole();
-    if (ts.isClassDeclaration(node)) return `${node.name?.text}=${whole()};`;
+    if (cell === undefined) return ts.isClassDeclaration(node) ? `${whole()}${this.classNaming(statement)}` : whole();
+    if (ts.isClassDeclaration(node)) return `${node.name?.text}=${whole()};${this.classNaming(statement)}`;
     if (!ts.isVariableStatement(node)) return whole();
     const parts = node.declarationList.declarations.map(({ name, initializer }) => {
       if (initializer === undefined) return "";
@@ -168,6 +191,14 @@ export class Printer {
       return ts.isIdentifier(name) ? `${name.text}=${value};` : `(${name.getText()}=${value});`;
     });
     return parts.join("\n");
+  }
+
+  /** Classes carry the names that users know them by, also where bun or a minifier calls them otherwise. */
+  private classNaming({ node, file, names: [own = ""] }: Statement): string {
+    const members = (node as ts.ClassDeclaration).members;
+    if (file === "" || members.some((one) => one.name?.getText() === "name" && isStatic(one))) return "";
+    const name = sourceClasses(file).has(own) ? own : plainName(own);
+    return `$name(${own},${JSON.stringify(name)});`;
   }
 
   private note({ file, names }: Statement): string {
