@@ -368,24 +368,6 @@ export function linalg_vectorNorm(...args: unknown[]): Tensor {
   return A.call<Tensor>("vectorNorm", $T("linalg_vectorNorm", [O.linalg_vector_norm]), args);
 }
 
-/** What the type is made of, and the texts that editors show. */
-function nn_functional_all() {
-  return {
-    dropout: nn_functional_dropout,
-    huberLoss: nn_functional_huberLoss,
-    l1Loss: nn_functional_l1Loss,
-    layerNorm: nn_functional_layerNorm,
-    linear: nn_functional_linear,
-    logSoftmax: nn_functional_logSoftmax,
-    mseLoss: nn_functional_mseLoss,
-    relu: nn_functional_relu,
-    relu_: nn_functional_relu_,
-    smoothL1Loss: nn_functional_smoothL1Loss,
-    softmax: nn_functional_softmax,
-    softmin: nn_functional_softmin,
-  } as const;
-}
-
 function nn_functional_member(name: string): unknown {
   switch (name) {
     case "dropout": return nn_functional_dropout;
@@ -405,17 +387,20 @@ function nn_functional_member(name: string): unknown {
 }
 
 /** The functions of torch.nn.functional. */
-export const namespace_nn_functional: ReturnType<typeof nn_functional_all> = lateNamespace(
-  "dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin",
-  nn_functional_member,
-);
-
-/** What the type is made of, and the texts that editors show. */
-function linalg_all() {
-  return {
-    vectorNorm: linalg_vectorNorm,
-  } as const;
-}
+export const namespace_nn_functional: {
+  readonly dropout: typeof nn_functional_dropout;
+  readonly huberLoss: typeof nn_functional_huberLoss;
+  readonly l1Loss: typeof nn_functional_l1Loss;
+  readonly layerNorm: typeof nn_functional_layerNorm;
+  readonly linear: typeof nn_functional_linear;
+  readonly logSoftmax: typeof nn_functional_logSoftmax;
+  readonly mseLoss: typeof nn_functional_mseLoss;
+  readonly relu: typeof nn_functional_relu;
+  readonly relu_: typeof nn_functional_relu_;
+  readonly smoothL1Loss: typeof nn_functional_smoothL1Loss;
+  readonly softmax: typeof nn_functional_softmax;
+  readonly softmin: typeof nn_functional_softmin;
+} = lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member);
 
 function linalg_member(name: string): unknown {
   switch (name) {
@@ -425,10 +410,9 @@ function linalg_member(name: string): unknown {
 }
 
 /** The functions of torch.linalg. */
-export const namespace_linalg: ReturnType<typeof linalg_all> = lateNamespace(
-  "vectorNorm",
-  linalg_member,
-);
+export const namespace_linalg: {
+  readonly vectorNorm: typeof linalg_vectorNorm;
+} = lateNamespace("vectorNorm", linalg_member);
 
 const $T = A.overloadTable($T_lines);
 

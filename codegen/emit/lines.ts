@@ -1,7 +1,8 @@
 /** Tables of generated files that are a text until somebody asks for one of their rows (src/tensor/late-table.ts). */
 
-/** A line of the text. */
-export function line(name: string, row: readonly unknown[]): string {
+/** A line of the text; what is null at its end is left out. */
+export function line(name: string, cells: readonly unknown[]): string {
+  const row = cells.slice(0, cells.findLastIndex((one) => one !== null) + 1);
   return `${name} ${JSON.stringify(row).replace(/[\\`$]/g, "\\$&")}`;
 }
 

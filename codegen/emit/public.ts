@@ -292,13 +292,6 @@ export function emitNamespaces(model: Model): string {
   for (const [namespace, list] of namespaces) {
     const id = namespace.replace(/\W/g, "_");
     out.push(
-      "/** What the type is made of, and the texts that editors show. */",
-      `function ${id}_all() {`,
-      "  return {",
-      ...list.map(([name, local]) => `    ${name}: ${local},`),
-      "  } as const;",
-      "}",
-      "",
       `function ${id}_member(name: string): unknown {`,
       "  switch (name) {",
       ...list.map(([name, local]) => `    case "${name}": return ${local};`),
@@ -307,10 +300,9 @@ export function emitNamespaces(model: Model): string {
       "}",
       "",
       `/** The functions of torch.${namespace}. */`,
-      `export const namespace_${id}: ReturnType<typeof ${id}_all> = lateNamespace(`,
-      `  "${list.map(([name]) => name).join(" ")}",`,
-      `  ${id}_member,`,
-      ");",
+      `export const namespace_${id}: {`,
+      ...list.map(([name, local]) => `  readonly ${name}: typeof ${local};`),
+      `} = lateNamespace("${list.map(([name]) => name).join(" ")}", ${id}_member);`,
       "",
     );
   }

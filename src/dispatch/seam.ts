@@ -50,14 +50,14 @@ type OperatorRow = readonly [
   overload: string,
   kind: OperatorKind,
   args: readonly string[],
-  devices: Operator["devices"],
-  madeOn: number | null,
-  checkers: readonly [string, string?] | null,
+  devices?: Operator["devices"],
+  madeOn?: number | null,
+  checkers?: readonly [string, string?],
 ];
 
 function operatorOf(row: OperatorRow, run: Operator["run"]): Operator {
-  const [name, publicName, overload, kind, args, devices, madeOn, checkers] = row;
-  return { name, publicName, overload, kind, run, args, devices, checkers: checkers ?? undefined, madeOn };
+  const [name, publicName, overload, kind, args, devices = null, madeOn = null, checkers] = row;
+  return { name, publicName, overload, kind, run, args, devices, checkers, madeOn };
 }
 
 /** The operators of a generated file. */

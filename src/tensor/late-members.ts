@@ -33,10 +33,13 @@ class End implements ProxyHandler<object> {
   readonly behind: object;
   /** The objects that have the members, in the order of the chain. */
   private readonly holders: object[] = [];
-  private count = 0;
+  /** Which of them has a member. */
+  private readonly made = new Map<string, object>();
 
   constructor(prototype: object) {
-    this.behind = Object.create(Object.getPrototypeOf(prototype));
+    this.behind = Object.create(Object.getPrototypeOf(prototype), {
+      constructor: { value: prototype.constructor, writable: true, configurable: true },
+    });
     let next: object = new Proxy(this.behind, this);
     for (let i = 0; i < HOLDERS; i++) {
       next = Object.create(next) as object;
@@ -46,7 +49,8 @@ class End implements ProxyHandler<object> {
   }
 
   private define(name: string, member: Member): object {
-    const holder = this.holders[Math.min(Math.floor(this.count++ / ROOM), HOLDERS - 1)] as object;
+    const holder = this.holders[Math.min(Math.floor(this.made.size / ROOM), HOLDERS - 1)] as object;
+    this.made.set(name, holder);
     if (typeof member === "function") {
       Object.defineProperty(member, "name", { value: name, configurable: true });
       Object.defineProperty(holder, name, { value: member, writable: true, configurable: true });
@@ -57,10 +61,11 @@ class End implements ProxyHandler<object> {
   /** Where a member is, made when it was not there yet; undefined for what is no member. */
   private holderOf(name: string | symbol): object | undefined {
     if (typeof name !== "string") return undefined;
+    const made = this.made.get(name);
+    if (made !== undefined) return made;
     for (const source of this.sources) {
       const member = source.member(name);
-      if (member !== undefined)
-        return this.holders.find((one) => Object.hasOwn(one, name)) ?? this.define(name, member);
+      if (member !== undefined) return this.define(name, member);
     }
     return undefined;
   }
@@ -75,7 +80,9 @@ class End implements ProxyHandler<object> {
     return this.holderOf(name) !== undefined || name in behind;
   }
   ownKeys(): string[] {
-    return [...new Set(this.sources.flatMap((source) => source.names().split(" ")))];
+    const names = new Set(this.sources.flatMap((source) => source.names().split(" ")));
+    // Those that were made are seen where they are.
+    return [...names].filter((name) => !this.made.has(name));
   }
   getOwnPropertyDescriptor(_: object, name: string | symbol): PropertyDescriptor | undefined {
     const holder = this.holderOf(name);
