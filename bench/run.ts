@@ -4,7 +4,7 @@
 // ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
 // families overhead and collections count the time that each program computes, which is what says something on a
 // computer that others use too. `--write` puts the tables into RESULTS.md. The family sweep runs when it is named
-// (sweep.ts); `--sample n` takes every nth of its rows.
+// (sweep.ts); `--sample n` takes every nth of its rows, `--fresh` leaves results to the collector.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -65,6 +65,7 @@ async function main(): Promise<number> {
       out: { type: "string" },
       cpu: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
+      fresh: { type: "boolean", default: false },
       sample: { type: "string", default: "1" },
     },
   });
@@ -74,7 +75,7 @@ async function main(): Promise<number> {
   if (unknown.length > 0 || ![rounds, sampled].every((n) => Number.isInteger(n) && n >= 1)) {
     console.error(
       `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--cpu] [--only text] [--out file] [--write]
-       bun bench/run.ts sweep [--sample n] [--only text] [--out file] [--write]`,
+       bun bench/run.ts sweep [--sample n] [--fresh] [--only text] [--out file] [--write]`,
     );
     return 2;
   }

@@ -32,6 +32,8 @@ export interface SweepOptions {
   only?: string;
   out?: string;
   write: boolean;
+  /** Results are left to the collector. */
+  fresh: boolean;
 }
 
 /** How long a sample runs, by rows and columns of the operands. */
@@ -126,11 +128,12 @@ async function rowOf(
   group: Group,
   given: Operands,
   operator: Operator,
+  fresh: boolean,
   known?: Row,
 ): Promise<Row | string | null> {
   const { n, dtype, layout } = group;
   const [name, body, python] = operator;
-  const work = () => free(body(given));
+  const work = fresh ? () => body(given) : () => free(body(given));
   const here = refusal(work);
   const theirs = await peer.side("", "wall", [pythonSetup(dtype, layout, n), python]);
   if (typeof theirs === "string") throw new Error(`${name}, ${dtype}: ${theirs}`);
@@ -162,6 +165,7 @@ async function pass(
   rows: Map<string, Row>,
   notes: Set<string>,
   found: (row: Row) => void,
+  fresh: boolean,
 ): Promise<void> {
   const { n, dtype, layout } = group;
   const chosen = group.operators.filter((operator) => {
@@ -172,7 +176,7 @@ async function pass(
   process.stderr.write(`sweep: ${dtype}, ${layout}, ${n}\n`);
   const given = operands(dtype, layout, n);
   for (const operator of chosen) {
-    const row = await rowOf(peer, group, given, operator, rows.get(nameOf(group, operator)));
+    const row = await rowOf(peer, group, given, operator, fresh, rows.get(nameOf(group, operator)));
     if (typeof row === "string") notes.add(row);
     if (row === null || typeof row === "string") continue;
     rows.set(nameOf(group, operator), row);
@@ -190,7 +194,7 @@ export async function sweep(head: string, peer: Peer, options: SweepOptions): Pr
   line({ head });
   let left = [...groups(options)];
   for (let turn = 0; turn < PASSES; turn++) {
-    for (const group of left) await pass(peer, group, measured, notes, line);
+    for (const group of left) await pass(peer, group, measured, notes, line, options.fresh);
     // What both sides refuse has no row, and is not asked for again.
     left = left.map((group) => ({
       ...group,
@@ -200,7 +204,8 @@ export async function sweep(head: string, peer: Peer, options: SweepOptions): Pr
   const rows = [...measured.values()];
   const date = new Date().toISOString().slice(0, 10);
   const sampled = options.sample > 1 ? ` Every ${options.sample}th row.` : "";
-  const text = `${head}. ${date}.${sampled}\n\n${tables(rows, [...notes])}`;
+  const kept = options.fresh ? " Results are left to the collector." : "";
+  const text = `${head}. ${date}.${sampled}${kept}\n\n${tables(rows, [...notes])}`;
   console.log(text);
   if (options.write) write(text);
 }

@@ -70,11 +70,11 @@ export class Pace {
     return this.live() / this.#oldLimit;
   }
 
-  /** After a collection of young objects, which took so many milliseconds from `start` on, or of all. */
-  collected(full: boolean, start: number, ms: number): void {
+  /** After a collection, of all or of young objects; the latter took so many milliseconds from `start` on, if any. */
+  collected(full: boolean, start = performance.now(), ms = 0): void {
     const live = this.live();
     const { young, mostYoung, old } = this.sizes;
-    if (this.isDue) this.interval?.collected(ms);
+    if (ms > 0 && this.isDue) this.interval?.collected(ms);
     if (full) this.#oldLimit = Math.max(live + old, 2 * live);
     const isKept = live - this.#liveBefore >= 0.75 * this.#young;
     // Results that nobody writes are made so fast that collections would take most of the time.
