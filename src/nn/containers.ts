@@ -1,7 +1,7 @@
 /** Modules that hold other modules in order or by name. */
 import { IndexError, KeyError, TypeError, ValueError } from "../tensor/errors.ts";
 import { typeName } from "../tensor/type-name.ts";
-import { callNext } from "./chains.ts";
+import { callAll } from "./chains.ts";
 import { Module } from "./module.ts";
 import { settings } from "./options.ts";
 import { listText } from "./printing.ts";
@@ -94,13 +94,7 @@ export class Sequential extends Ordered {
   }
   // biome-ignore lint/suspicious/noExplicitAny: the first module's input, the last one's output
   override forward(input: any): any {
-    let x = input;
-    let before: Module | null = null;
-    for (const m of this._modules.values()) {
-      x = callNext(m as Module, x, before);
-      before = m;
-    }
-    return x;
+    return callAll(this._modules.values() as Iterable<Module>, input);
   }
 }
 

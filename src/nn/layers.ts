@@ -1,6 +1,7 @@
 /** Activations, dropout and normalization. */
 import * as composites from "../autograd/composites-nn.ts";
 import { ValueError } from "../tensor/errors.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
@@ -145,7 +146,7 @@ export class Dropout extends Module {
     this.inplace = o.inplace;
   }
   override forward(input: Tensor): Tensor {
-    return composites.dropout(input, this.p, this.training, this.inplace);
+    return tidy(() => composites.dropout(input, this.p, this.training, this.inplace));
   }
   override extraRepr(): string {
     return `p=${this.p}, inplace=${this.inplace ? "True" : "False"}`;
@@ -209,7 +210,7 @@ export class LayerNorm extends Module {
     if (this.bias !== null) init.zeros_(this.bias);
   }
   override forward(input: Tensor): Tensor {
-    return composites.layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps);
+    return tidy(() => composites.layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps));
   }
   override extraRepr(): string {
     const shape = this.normalizedShape;

@@ -1,5 +1,6 @@
 /** Losses. */
 import * as composites from "../autograd/composites-losses.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Module } from "./module.ts";
 import { settings } from "./options.ts";
@@ -35,7 +36,7 @@ export class MSELoss extends Module {
     this.reduction = settings<Required<LossOptions>>("MSELoss", options, { reduction: "mean" }).reduction;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.mseLoss(input, target, null, null, this.reduction, null);
+    return tidy(() => composites.mseLoss(input, target, null, null, this.reduction, null));
   }
 }
 
@@ -55,7 +56,7 @@ export class L1Loss extends Module {
     this.reduction = settings<Required<LossOptions>>("L1Loss", options, { reduction: "mean" }).reduction;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.l1Loss(input, target, null, null, this.reduction, null);
+    return tidy(() => composites.l1Loss(input, target, null, null, this.reduction, null));
   }
 }
 
@@ -79,7 +80,7 @@ export class SmoothL1Loss extends Module {
     this.beta = o.beta;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.smoothL1Loss(input, target, null, null, this.reduction, this.beta);
+    return tidy(() => composites.smoothL1Loss(input, target, null, null, this.reduction, this.beta));
   }
 }
 
@@ -103,6 +104,6 @@ export class HuberLoss extends Module {
     this.delta = o.delta;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.huberLoss(input, target, this.reduction, this.delta, null);
+    return tidy(() => composites.huberLoss(input, target, this.reduction, this.delta, null));
   }
 }
