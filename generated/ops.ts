@@ -1389,18 +1389,12 @@ export function linalg_vector_norm(self: Tensor, ord: Scalar, dim: number | read
 
 export function norm(self: Tensor, p: Scalar | null, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("norm", norm), [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!$G.begin()) return $C.norm(self, p, dim, keepdim, dtype, out);
-  let r: Tensor;
-  try { r = $C.norm(self, p, dim, keepdim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
-  return $G.finish(r);
+  return $C.norm(self, p, dim, keepdim, dtype, out);
 }
 
 export function norm_String(self: Tensor, p: string, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("norm_String", norm_String), [self, p, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!$G.begin()) return $C.normByName(self, p, dim, keepdim, dtype, out);
-  let r: Tensor;
-  try { r = $C.normByName(self, p, dim, keepdim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
-  return $G.finish(r);
+  return $C.normByName(self, p, dim, keepdim, dtype, out);
 }
 
 export const P_acos = { name: "acos", kernel: $K.unary_acos, rule: $pointwise.RULES.float, refuses: [{"dtypes":98304,"kernel":"acos_vml_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;

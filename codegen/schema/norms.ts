@@ -9,6 +9,7 @@ const refusals = [
 const norm = {
   name: "norm",
   kind: "composite",
+  direct: true,
   grad: "composite",
   kwargs: { dtype: "DType?" },
   throws: refusals,

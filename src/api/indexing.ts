@@ -17,6 +17,7 @@ import { bool, type DType, float64, int64, uint8 } from "../tensor/dtype.ts";
 import { int64Of, takesScalar } from "../tensor/integers.ts";
 import { MEMBERS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { AssignedList } from "../tensor/value-types.ts";
 import {
@@ -156,12 +157,19 @@ export function at(t: Tensor, given: readonly unknown[]): Tensor {
     }
     if (Array.isArray(x)) index = x;
   }
-  const walk = new Walk(t, tracked(t));
-  walk.all(readParts(index), index !== given);
-  const view = walk.finish();
-  if (walk.indices.length === 0) return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
-  return O.index(view, walk.indices);
+  const parts = readParts(index);
+  const read = (): Tensor => {
+    const walk = new Walk(t, tracked(t));
+    walk.all(parts, index !== given);
+    const view = walk.finish();
+    if (walk.indices.length === 0) return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
+    return O.index(view, walk.indices);
+  };
+  // What leads to chosen elements (positions of a mask, views) is made on the way.
+  return parts.some(isTensor) ? tidy(read) : read();
 }
+
+const isTensor = (part: Part): boolean => part instanceof Tensor;
 
 function readParts(index: readonly unknown[]): readonly Part[] {
   const parts: Part[] = [];
@@ -316,11 +324,15 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   if (only instanceof Slice) requireRows(t);
   if (typeof only === "number" && t._shape.length === 0) badPlace(t, only, 0, 0);
   const walk = new Walk(t, tracked(t));
-  walk.all(only === true ? [null] : parts, Array.isArray(index));
-  const view = walk.finish();
-  if (walk.indices.length > 0) putValues(view, walk.indices, source, recording);
-  else if (source instanceof Tensor) copyTo(view, source, recording || attention.bits !== 0);
-  else fillView(view, view._numel === 1 ? elementOf(source, view.dtype) : source, recording);
+  const write = (): void => {
+    walk.all(only === true ? [null] : parts, Array.isArray(index));
+    const view = walk.finish();
+    if (walk.indices.length > 0) putValues(view, walk.indices, source, recording);
+    else if (source instanceof Tensor) copyTo(view, source, recording || attention.bits !== 0);
+    else fillView(view, view._numel === 1 ? elementOf(source, view.dtype) : source, recording);
+  };
+  if (parts.some(isTensor)) tidy(write);
+  else write();
   return t;
 }
 

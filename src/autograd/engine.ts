@@ -184,7 +184,7 @@ class Run {
         const node = this.ready.pop();
         if (streams.used) this.go(node.streams);
         this.step(node);
-        if (released.bytes > 16 * MOST_RELEASED) collectReleased();
+        if (released.bytes > 16 * MOST_RELEASED) collectReleased(true);
       }
     } finally {
       if (streams.used) {
@@ -400,6 +400,6 @@ export function run(roots: readonly Tensor[], gradients: readonly Tensor[], opti
     job.start(edges, gradients);
     job.finish();
   });
-  if (released.bytes > MOST_RELEASED) collectReleased();
+  if (released.bytes > MOST_RELEASED) collectReleased(false);
   return job.captured;
 }

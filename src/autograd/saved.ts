@@ -60,7 +60,8 @@ export function saveResult(x: Tensor, node: Node, outputNr: number): Saved {
 function letGo({ storage, tensor, isLeaf }: SavedTensor): void {
   storage.release();
   // Nobody else had it, or an object that the program made: whether it still has that, the collector knows.
-  if (!isLeaf && storage.claims > 0) released.bytes += tensor._numel * tensor.dtype.itemsize;
+  if (isLeaf || storage.claims === 0) return;
+  if (storage.claims === 1 || tensor._base !== null) released.bytes += tensor._numel * tensor.dtype.itemsize;
 }
 
 /** Gives up the claims of what was saved; gives what then stands in its place. */

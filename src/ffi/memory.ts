@@ -135,16 +135,16 @@ let floor = 0;
 let nextReleased = 0;
 let cost = Number.POSITIVE_INFINITY;
 
-/** Collects what backward has let go, if most of it seems to be left and the time allows it. */
-export function collectReleased(): void {
-  const live = native.zs_live_bytes() + native.zs_cuda_live_bytes();
+/**
+ * Collects what backward has let go, if much of it seems to be left and the time allows it. `midway`: a graph that will
+ * be let go is still there.
+ */
+export function collectReleased(midway: boolean): void {
+  const left = native.zs_live_bytes() + native.zs_cuda_live_bytes() - floor;
   const start = performance.now();
-  const pays = start >= nextReleased || live - floor > 16 * MOST_RELEASED;
-  if (!pays || live - floor < MOST_RELEASED) {
-    if (live - floor < MOST_RELEASED) released.bytes = 0;
-    return;
-  }
+  if (left >= MOST_RELEASED && start < nextReleased && left < 4 * MOST_RELEASED) return;
   released.bytes = 0;
+  if (left < MOST_RELEASED) return;
   native.zs_clear_stack();
   fullGC();
   const end = performance.now();
@@ -154,7 +154,7 @@ export function collectReleased(): void {
   nextReleased = end + 6 * cost;
   onHost.collected(true, start, end - start);
   onDevices.collected(true, start, end - start);
-  floor = native.zs_live_bytes() + native.zs_cuda_live_bytes();
+  floor = midway ? 0 : native.zs_live_bytes() + native.zs_cuda_live_bytes();
 }
 
 /** What operators call before they begin when a collection is due. */

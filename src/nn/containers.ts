@@ -3,7 +3,7 @@
 import { installChecks } from "../tensor/checks.ts";
 import { IndexError, KeyError, TypeError, ValueError } from "../tensor/errors.ts";
 import { typeName } from "../tensor/type-name.ts";
-import { callNext } from "./chains.ts";
+import { callAll } from "./chains.ts";
 import { Module } from "./module.ts";
 import { settings } from "./options.ts";
 import { listText } from "./printing.ts";
@@ -98,13 +98,7 @@ export class Sequential extends Ordered {
   }
   // biome-ignore lint/suspicious/noExplicitAny: the first module's input, the last one's output
   override forward(input: any): any {
-    let x = input;
-    let before: Module | null = null;
-    for (const m of this._modules.values()) {
-      x = callNext(m as Module, x, before);
-      before = m;
-    }
-    return x;
+    return callAll(this._modules.values() as Iterable<Module>, input);
   }
 }
 installChecks(Sequential.prototype, ORDERED);

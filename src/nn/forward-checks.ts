@@ -4,6 +4,19 @@ import { Tensor } from "../tensor/tensor.ts";
 import type { Module } from "./module.ts";
 import { FORWARD } from "./signatures.ts";
 
+/**
+ * The forwards of layers that hand what they are given, and what they make, to nobody else, as they come: one that
+ * somebody changed later is not taken for them.
+ */
+export const discreet = new Set<Module["forward"]>();
+
+/** As `checkForward`, for a layer whose forward is such a one. */
+export function checkDiscreet(layer: { prototype: Module }, name: keyof typeof FORWARD): Module["forward"] {
+  const forward = checkForward(layer, name);
+  discreet.add(forward);
+  return forward;
+}
+
 /** Puts the check before the `forward` of a class, and gives what stands there then. */
 export function checkForward(layer: { prototype: Module }, name: keyof typeof FORWARD): Module["forward"] {
   const { prototype } = layer;

@@ -3,8 +3,9 @@
 import * as composites from "../autograd/composites-nn.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkForward } from "./forward-checks.ts";
+import { checkDiscreet } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
@@ -41,7 +42,7 @@ export class ReLU extends Module {
 }
 installChecks(ReLU.prototype, MODULE);
 /** What it does as it comes: one that somebody changed later is not taken for it. */
-export const reluForward: Module["forward"] = checkForward(ReLU, "ReLU");
+export const reluForward: Module["forward"] = checkDiscreet(ReLU, "ReLU");
 
 /**
  * The hyperbolic tangent.
@@ -61,7 +62,7 @@ export class Tanh extends Module {
   }
 }
 /** What it does as it comes: one that somebody changed later is not taken for it. */
-export const tanhForward: Module["forward"] = checkForward(Tanh, "Tanh");
+export const tanhForward: Module["forward"] = checkDiscreet(Tanh, "Tanh");
 
 /**
  * 1 / (1 + exp(-x)).
@@ -81,7 +82,7 @@ export class Sigmoid extends Module {
   }
 }
 /** What it does as it comes: one that somebody changed later is not taken for it. */
-export const sigmoidForward: Module["forward"] = checkForward(Sigmoid, "Sigmoid");
+export const sigmoidForward: Module["forward"] = checkDiscreet(Sigmoid, "Sigmoid");
 
 /** Options of `Softmax` and `LogSoftmax`. */
 interface SoftmaxOptions {
@@ -112,7 +113,7 @@ export class Softmax extends Module {
   }
 }
 installChecks(Softmax.prototype, MODULE);
-checkForward(Softmax, "Softmax");
+checkDiscreet(Softmax, "Softmax");
 
 /**
  * The logarithm of softmax along a dimension.
@@ -127,7 +128,7 @@ export class LogSoftmax extends Softmax {
     return composites.functionalLogSoftmax(input, this.dim, null);
   }
 }
-checkForward(LogSoftmax, "LogSoftmax");
+checkDiscreet(LogSoftmax, "LogSoftmax");
 
 /** Options of `Dropout`. */
 interface DropoutOptions extends ReLUOptions {
@@ -159,14 +160,14 @@ export class Dropout extends Module {
     this.inplace = o.inplace;
   }
   override forward(input: Tensor): Tensor {
-    return composites.dropout(input, this.p, this.training, this.inplace);
+    return tidy(() => composites.dropout(input, this.p, this.training, this.inplace));
   }
   override extraRepr(): string {
     return `p=${this.p}, inplace=${this.inplace ? "True" : "False"}`;
   }
 }
 installChecks(Dropout.prototype, MODULE);
-checkForward(Dropout, "Dropout");
+checkDiscreet(Dropout, "Dropout");
 
 /** Options of `LayerNorm`. */
 export interface LayerNormOptions extends Placement {
@@ -225,7 +226,7 @@ export class LayerNorm extends Module {
     if (this.bias !== null) init.zeros_(this.bias);
   }
   override forward(input: Tensor): Tensor {
-    return composites.layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps);
+    return tidy(() => composites.layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps));
   }
   override extraRepr(): string {
     const shape = this.normalizedShape;
@@ -238,7 +239,7 @@ export class LayerNorm extends Module {
   }
 }
 installChecks(LayerNorm.prototype, MODULE);
-checkForward(LayerNorm, "LayerNorm");
+checkDiscreet(LayerNorm, "LayerNorm");
 
 /** 1e-05, as Python writes small floats. */
 function pythonFloat(x: number): string {

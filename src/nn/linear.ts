@@ -3,7 +3,7 @@
 import { nn_functional_linear as linear } from "../../generated/ops.ts";
 import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkForward } from "./forward-checks.ts";
+import { checkDiscreet, discreet } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
@@ -27,6 +27,7 @@ export class Identity extends Module {
     return input;
   }
 }
+discreet.add(Identity.prototype.forward);
 
 /** Options of `Linear`. */
 export interface LinearOptions extends Placement {
@@ -88,7 +89,7 @@ export class Linear extends Module {
 }
 installChecks(Linear.prototype, MODULE);
 /** What it does as it comes: one that somebody changed later is not taken for it. */
-export const linearForward: Module["forward"] = checkForward(Linear, "Linear");
+export const linearForward: Module["forward"] = checkDiscreet(Linear, "Linear");
 
 /** The output projection of attention, which torch names so. */
 export class NonDynamicallyQuantizableLinear extends Linear {}

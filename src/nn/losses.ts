@@ -2,6 +2,7 @@
 
 import * as composites from "../autograd/composites-losses.ts";
 import { installChecks } from "../tensor/checks.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkForward } from "./forward-checks.ts";
 import { Module } from "./module.ts";
@@ -39,7 +40,7 @@ export class MSELoss extends Module {
     this.reduction = settings<Required<LossOptions>>("MSELoss", options, { reduction: "mean" }).reduction;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.mseLoss(input, target, null, null, this.reduction, null);
+    return tidy(() => composites.mseLoss(input, target, null, null, this.reduction, null));
   }
 }
 installChecks(MSELoss.prototype, MODULE);
@@ -61,7 +62,7 @@ export class L1Loss extends Module {
     this.reduction = settings<Required<LossOptions>>("L1Loss", options, { reduction: "mean" }).reduction;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.l1Loss(input, target, null, null, this.reduction, null);
+    return tidy(() => composites.l1Loss(input, target, null, null, this.reduction, null));
   }
 }
 installChecks(L1Loss.prototype, MODULE);
@@ -87,7 +88,7 @@ export class SmoothL1Loss extends Module {
     this.beta = o.beta;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.smoothL1Loss(input, target, null, null, this.reduction, this.beta);
+    return tidy(() => composites.smoothL1Loss(input, target, null, null, this.reduction, this.beta));
   }
 }
 installChecks(SmoothL1Loss.prototype, MODULE);
@@ -113,7 +114,7 @@ export class HuberLoss extends Module {
     this.delta = o.delta;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
-    return composites.huberLoss(input, target, this.reduction, this.delta, null);
+    return tidy(() => composites.huberLoss(input, target, this.reduction, this.delta, null));
   }
 }
 installChecks(HuberLoss.prototype, MODULE);

@@ -100,13 +100,22 @@ export function tidy<R>(body: () => R): R {
   return finish(result);
 }
 
+/** Gives up a tensor that library code made and nobody else has. */
+export function drop(t: Scoped): void {
+  if (!giving.enabled || (attention.bits & TAKERS) !== 0) return;
+  leaveScope(t);
+  giveUp(t._storage);
+}
+
 /** A tensor without a claim of its own: somebody else's holds its bytes for as long as it is used. */
 export function untie<T extends Scoped>(t: T): T {
   t._storage.claims--;
-  const list = scopeState.made;
-  if (list !== null) {
-    const at = list.lastIndexOf(t);
-    if (at >= 0) list.splice(at, 1);
-  }
+  leaveScope(t);
   return t;
+}
+
+function leaveScope(t: Scoped): void {
+  const list = scopeState.made;
+  const at = list === null ? -1 : list.lastIndexOf(t);
+  if (at >= 0) list?.splice(at, 1);
 }
