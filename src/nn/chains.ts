@@ -21,8 +21,8 @@ const hooked = ({ _registers: { preHooks, hooks } }: Module): boolean => preHook
 
 /**
  * Calls a module with what the module before it gave. A linear layer makes a tensor that nobody else has, and keeps
- * nothing of it for gradients: its sums are seen by nobody but the activation behind it, whose result takes their place.
- * Memory that was just written is in the processor's caches, and a fresh block is not.
+ * nothing of it for gradients: its sums are seen by nobody but the activation behind it, whose result takes their
+ * place. Memory that was just written is in the processor's caches, and a fresh block is not.
  */
 function callNext(module: Module, x: unknown, before: Module | null): unknown {
   if (before === null || before.forward !== linearForward || !(x instanceof Tensor)) return module(x);

@@ -10,6 +10,11 @@ import { FORWARD } from "./signatures.ts";
  */
 export const discreet = new Set<Module["forward"]>();
 
+/** Remembers the forward of a layer as such a one. */
+export function markDiscreet(layer: { prototype: Module }): void {
+  discreet.add(layer.prototype.forward);
+}
+
 /** As `checkForward`, for a layer whose forward is such a one. */
 export function checkDiscreet(layer: { prototype: Module }, name: keyof typeof FORWARD): Module["forward"] {
   const forward = checkForward(layer, name);

@@ -3,7 +3,7 @@
 import { nn_functional_linear as linear } from "../../generated/ops.ts";
 import { installChecks } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkDiscreet, discreet } from "./forward-checks.ts";
+import { checkDiscreet, markDiscreet } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
@@ -27,7 +27,7 @@ export class Identity extends Module {
     return input;
   }
 }
-discreet.add(Identity.prototype.forward);
+markDiscreet(Identity);
 
 /** Options of `Linear`. */
 export interface LinearOptions extends Placement {

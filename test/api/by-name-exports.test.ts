@@ -42,7 +42,9 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
 
 /** The names of a class and of what it extends, the nearest first. */
 function lineage(made: Any): string[] {
-  const above = made.prototype == null ? null : Object.getPrototypeOf(made.prototype);
+  let above = made.prototype == null ? null : Object.getPrototypeOf(made.prototype);
+  // Objects that keep a class's late members.
+  while (above !== null && above.constructor === made) above = Object.getPrototypeOf(above);
   return above === null || above === Object.prototype ? [made.name] : [made.name, ...lineage(above.constructor)];
 }
 
