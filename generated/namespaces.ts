@@ -43,6 +43,7 @@ import type {
   WeightOptions,
 } from "./options.ts";
 import { lateNamespace } from "../src/tensor/late-members.ts";
+import { tellMissingFunctions } from "../src/tensor/missing.ts";
 import * as A from "../src/dispatch/arguments.ts";
 import type { Either, IndexList, Layout, Some } from "../src/dispatch/arguments.ts";
 import type { Generator } from "../src/dispatch/generator.ts";
@@ -400,7 +401,7 @@ export const namespace_nn_functional: {
   readonly smoothL1Loss: typeof nn_functional_smoothL1Loss;
   readonly softmax: typeof nn_functional_softmax;
   readonly softmin: typeof nn_functional_softmin;
-} = lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member);
+} = tellMissingFunctions("F", lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member));
 
 function linalg_member(name: string): unknown {
   switch (name) {
@@ -412,7 +413,7 @@ function linalg_member(name: string): unknown {
 /** The functions of torch.linalg. */
 export const namespace_linalg: {
   readonly vectorNorm: typeof linalg_vectorNorm;
-} = lateNamespace("vectorNorm", linalg_member);
+} = tellMissingFunctions("linalg", lateNamespace("vectorNorm", linalg_member));
 
 const $T = A.overloadTable($T_lines);
 

@@ -269,6 +269,9 @@ function isSameGroup(model: Model, g: Group, shown: readonly Op[]): boolean {
   return all.length === shown.length;
 }
 
+/** What namespaces are called in messages, where that is not their path. */
+const SHORT: Readonly<Record<string, string>> = { "nn.functional": "F" };
+
 /** The functions of the other namespaces. */
 export function emitNamespaces(model: Model): string {
   const out = [...HEAD];
@@ -291,6 +294,7 @@ export function emitNamespaces(model: Model): string {
   }
   for (const [namespace, list] of namespaces) {
     const id = namespace.replace(/\W/g, "_");
+    const names = list.map(([name]) => name).join(" ");
     out.push(
       `function ${id}_member(name: string): unknown {`,
       "  switch (name) {",
@@ -302,12 +306,15 @@ export function emitNamespaces(model: Model): string {
       `/** The functions of torch.${namespace}. */`,
       `export const namespace_${id}: {`,
       ...list.map(([name, local]) => `  readonly ${name}: typeof ${local};`),
-      `} = lateNamespace("${list.map(([name]) => name).join(" ")}", ${id}_member);`,
+      `} = tellMissingFunctions("${SHORT[namespace] ?? namespace}", lateNamespace("${names}", ${id}_member));`,
       "",
     );
   }
-  const head = 'import { lateNamespace } from "../src/tensor/late-members.ts";';
-  return withOptions(optionTypesOf(model), [head, ...out, ...lateTable("$T", rows, "A.overloadTable")]);
+  const head = [
+    'import { lateNamespace } from "../src/tensor/late-members.ts";',
+    'import { tellMissingFunctions } from "../src/tensor/missing.ts";',
+  ];
+  return withOptions(optionTypesOf(model), [...head, ...out, ...lateTable("$T", rows, "A.overloadTable")]);
 }
 
 export function emitMethods(model: Model): string {
