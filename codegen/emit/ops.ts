@@ -322,7 +322,7 @@ export function emitOps(model: Model): string {
     'import type { UntypedStorage } from "../src/tensor/storage.ts";',
     'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
-    'import { K as $K } from "./kernels.ts";',
+    'import * as $K from "./kernels.ts";',
     'import * as $N from "./nodes.ts";',
     "",
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
