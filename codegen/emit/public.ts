@@ -394,8 +394,9 @@ function methodOf(method: string, target: string, simple: Op | null): string[] {
 const COMMON = new Set(
   (
     "abs add add_ all any argmax clone contiguous copy_ cpu cuda detach div div_ double eq exp expand fill_ flatten " +
-    "float ge gt indexSelect le log long lt matmul max mean min mul mul_ narrow ne neg permute pow relu reshape select " +
-    "sigmoid softmax split sqrt square squeeze std sub sub_ sum t T tanh to transpose unbind unsqueeze var view zero_"
+    "float ge gt indexSelect le log long lt matmul max mean min mul mul_ narrow ne neg permute pow relu " +
+    "reshape select sigmoid softmax split sqrt square squeeze std sub sub_ sum t T tanh to transpose " +
+    "unbind unsqueeze var view zero_"
   ).split(" "),
 );
 
