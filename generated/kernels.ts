@@ -2,165 +2,326 @@
 // biome-ignore-all lint: generated
 import { Kernel } from "../src/dispatch/kernel.ts";
 
-/** Every kernel of the native library, by its path. */
+// Kernels of the native library by their paths: names of the module, so that none is looked up in an object.
+export const binary_add = new Kernel(0, "binary.add", 2, 47);
+export const binary_add_alpha = new Kernel(1, "binary.add_alpha", 0, 0);
+export const binary_atan2 = new Kernel(2, "binary.atan2", 2, 3);
+export const binary_bitwise_and = new Kernel(3, "binary.bitwise_and", 2, 44);
+export const binary_bitwise_or = new Kernel(4, "binary.bitwise_or", 2, 44);
+export const binary_bitwise_xor = new Kernel(5, "binary.bitwise_xor", 2, 44);
+export const binary_copysign = new Kernel(6, "binary.copysign", 2, 3);
+export const binary_div = new Kernel(7, "binary.div", 2, 3);
+export const binary_eq = new Kernel(8, "binary.eq", 2, 15);
+export const binary_floor_divide = new Kernel(9, "binary.floor_divide", 2, 3);
+export const binary_fmax = new Kernel(10, "binary.fmax", 2, 3);
+export const binary_fmin = new Kernel(11, "binary.fmin", 2, 3);
+export const binary_fmod = new Kernel(12, "binary.fmod", 2, 3);
+export const binary_gcd = new Kernel(13, "binary.gcd", 0, 0);
+export const binary_ge = new Kernel(14, "binary.ge", 2, 15);
+export const binary_gt = new Kernel(15, "binary.gt", 2, 15);
+export const binary_heaviside = new Kernel(16, "binary.heaviside", 0, 0);
+export const binary_huber = new Kernel(17, "binary.huber", 0, 0);
+export const binary_hypot = new Kernel(18, "binary.hypot", 2, 3);
+export const binary_lcm = new Kernel(19, "binary.lcm", 0, 0);
+export const binary_ldexp = new Kernel(20, "binary.ldexp", 0, 0);
+export const binary_le = new Kernel(21, "binary.le", 2, 15);
+export const binary_lerp = new Kernel(22, "binary.lerp", 0, 0);
+export const binary_logaddexp = new Kernel(23, "binary.logaddexp", 2, 3);
+export const binary_logaddexp2 = new Kernel(24, "binary.logaddexp2", 2, 3);
+export const binary_logical_and = new Kernel(25, "binary.logical_and", 2, 32);
+export const binary_logical_or = new Kernel(26, "binary.logical_or", 2, 32);
+export const binary_logical_xor = new Kernel(27, "binary.logical_xor", 2, 32);
+export const binary_lt = new Kernel(28, "binary.lt", 2, 15);
+export const binary_maximum = new Kernel(29, "binary.maximum", 2, 15);
+export const binary_minimum = new Kernel(30, "binary.minimum", 2, 15);
+export const binary_mul = new Kernel(31, "binary.mul", 2, 47);
+export const binary_ne = new Kernel(32, "binary.ne", 2, 15);
+export const binary_nextafter = new Kernel(33, "binary.nextafter", 0, 0);
+export const binary_pow = new Kernel(34, "binary.pow", 2, 3);
+export const binary_remainder = new Kernel(35, "binary.remainder", 2, 3);
+export const binary_sigmoid_backward = new Kernel(36, "binary.sigmoid_backward", 2, 3);
+export const binary_smooth_l1 = new Kernel(37, "binary.smooth_l1", 0, 0);
+export const binary_sub = new Kernel(38, "binary.sub", 2, 15);
+export const binary_tanh_backward = new Kernel(39, "binary.tanh_backward", 2, 3);
+export const binary_threshold_backward = new Kernel(40, "binary.threshold_backward", 2, 3);
+export const binary_trunc_divide = new Kernel(41, "binary.trunc_divide", 0, 0);
+export const binary_xlogy = new Kernel(42, "binary.xlogy", 2, 3);
+export const copy_copy = new Kernel(43, "copy.copy", 0, 0);
+export const index_get = new Kernel(44, "index.get", 0, 0);
+export const index_put = new Kernel(45, "index.put", 0, 0);
+export const index_mask_count = new Kernel(46, "index_mask.count", 0, 0);
+export const index_mask_nonzero = new Kernel(47, "index_mask.nonzero", 0, 0);
+export const index_mask_scatter = new Kernel(48, "index_mask.scatter", 0, 0);
+export const index_mask_select = new Kernel(49, "index_mask.select", 0, 0);
+export const matmul_gemm = new Kernel(50, "matmul.gemm", 0, 0);
+export const random_bernoulli = new Kernel(51, "random.bernoulli", 0, 0);
+export const random_bernoulli_each = new Kernel(52, "random.bernoulli_each", 0, 0);
+export const random_cauchy = new Kernel(53, "random.cauchy", 0, 0);
+export const random_default_range = new Kernel(54, "random.default_range", 0, 0);
+export const random_exponential = new Kernel(55, "random.exponential", 0, 0);
+export const random_from_to = new Kernel(56, "random.from_to", 0, 0);
+export const random_full_64 = new Kernel(57, "random.full_64", 0, 0);
+export const random_geometric = new Kernel(58, "random.geometric", 0, 0);
+export const random_get_state = new Kernel(59, "random.get_state", 0, 0);
+export const random_initial_seed = new Kernel(60, "random.initial_seed", 0, 0);
+export const random_largest = new Kernel(61, "random.largest", 0, 0);
+export const random_log_normal = new Kernel(62, "random.log_normal", 0, 0);
+export const random_multinomial = new Kernel(63, "random.multinomial", 0, 0);
+export const random_normal = new Kernel(64, "random.normal", 0, 0);
+export const random_randperm = new Kernel(65, "random.randperm", 0, 0);
+export const random_seed = new Kernel(66, "random.seed", 0, 0);
+export const random_set_state = new Kernel(67, "random.set_state", 0, 0);
+export const random_uniform = new Kernel(68, "random.uniform", 0, 0);
+export const range_arange = new Kernel(69, "range.arange", 0, 0);
+export const range_spaced = new Kernel(70, "range.spaced", 0, 0);
+export const reduce_arg_max = new Kernel(71, "reduce.arg_max", 0, 0);
+export const reduce_arg_min = new Kernel(72, "reduce.arg_min", 0, 0);
+export const reduce_equal = new Kernel(73, "reduce.equal", 0, 0);
+export const reduce_isclose = new Kernel(74, "reduce.isclose", 0, 0);
+export const reduce_max = new Kernel(75, "reduce.max", 0, 0);
+export const reduce_max_size = new Kernel(76, "reduce.max_size", 0, 0);
+export const reduce_min = new Kernel(77, "reduce.min", 0, 0);
+export const reduce_min_size = new Kernel(78, "reduce.min_size", 0, 0);
+export const reduce_moments = new Kernel(79, "reduce.moments", 0, 0);
+export const reduce_prod = new Kernel(80, "reduce.prod", 0, 0);
+export const reduce_sum = new Kernel(81, "reduce.sum", 0, 0);
+export const reduce_sum_numbers = new Kernel(82, "reduce.sum_numbers", 0, 0);
+export const reduce_sum_presences = new Kernel(83, "reduce.sum_presences", 0, 0);
+export const reduce_sum_sizes = new Kernel(84, "reduce.sum_sizes", 0, 0);
+export const reduce_sum_squares = new Kernel(85, "reduce.sum_squares", 0, 0);
+export const scan_cummax = new Kernel(86, "scan.cummax", 0, 0);
+export const scan_cummin = new Kernel(87, "scan.cummin", 0, 0);
+export const scan_logcumsumexp = new Kernel(88, "scan.logcumsumexp", 0, 0);
+export const scan_prod = new Kernel(89, "scan.prod", 0, 0);
+export const scan_sum = new Kernel(90, "scan.sum", 0, 0);
+export const search_isin = new Kernel(91, "search.isin", 0, 0);
+export const search_searchsorted = new Kernel(92, "search.searchsorted", 0, 0);
+export const softmax_log_softmax = new Kernel(93, "softmax.log_softmax", 0, 0);
+export const softmax_log_softmax_backward = new Kernel(94, "softmax.log_softmax_backward", 0, 0);
+export const softmax_softmax = new Kernel(95, "softmax.softmax", 0, 0);
+export const softmax_softmax_backward = new Kernel(96, "softmax.softmax_backward", 0, 0);
+export const sort_pick = new Kernel(97, "sort.pick", 0, 0);
+export const sort_sort = new Kernel(98, "sort.sort", 0, 0);
+export const sort_topk = new Kernel(99, "sort.topk", 0, 0);
+export const ternary_addcdiv = new Kernel(100, "ternary.addcdiv", 0, 0);
+export const ternary_addcmul = new Kernel(101, "ternary.addcmul", 0, 0);
+export const ternary_clamp = new Kernel(102, "ternary.clamp", 0, 0);
+export const ternary_lerp = new Kernel(103, "ternary.lerp", 0, 0);
+export const ternary_where = new Kernel(104, "ternary.where", 0, 0);
+export const unary_abs = new Kernel(105, "unary.abs", 1, 3);
+export const unary_acos = new Kernel(106, "unary.acos", 1, 3);
+export const unary_acosh = new Kernel(107, "unary.acosh", 1, 3);
+export const unary_asin = new Kernel(108, "unary.asin", 1, 3);
+export const unary_asinh = new Kernel(109, "unary.asinh", 1, 3);
+export const unary_atan = new Kernel(110, "unary.atan", 1, 3);
+export const unary_atanh = new Kernel(111, "unary.atanh", 1, 3);
+export const unary_bitwise_not = new Kernel(112, "unary.bitwise_not", 1, 44);
+export const unary_ceil = new Kernel(113, "unary.ceil", 1, 3);
+export const unary_clamp = new Kernel(114, "unary.clamp", 0, 0);
+export const unary_convert = new Kernel(115, "unary.convert", 0, 0);
+export const unary_cos = new Kernel(116, "unary.cos", 1, 3);
+export const unary_cosh = new Kernel(117, "unary.cosh", 1, 3);
+export const unary_cube = new Kernel(118, "unary.cube", 1, 15);
+export const unary_digamma = new Kernel(119, "unary.digamma", 1, 3);
+export const unary_erf = new Kernel(120, "unary.erf", 1, 3);
+export const unary_erfc = new Kernel(121, "unary.erfc", 1, 3);
+export const unary_erfinv = new Kernel(122, "unary.erfinv", 1, 3);
+export const unary_exp = new Kernel(123, "unary.exp", 1, 3);
+export const unary_exp2 = new Kernel(124, "unary.exp2", 1, 3);
+export const unary_expm1 = new Kernel(125, "unary.expm1", 1, 3);
+export const unary_floor = new Kernel(126, "unary.floor", 1, 3);
+export const unary_frac = new Kernel(127, "unary.frac", 1, 3);
+export const unary_isfinite = new Kernel(128, "unary.isfinite", 1, 3);
+export const unary_isinf = new Kernel(129, "unary.isinf", 1, 3);
+export const unary_isnan = new Kernel(130, "unary.isnan", 1, 3);
+export const unary_isneginf = new Kernel(131, "unary.isneginf", 1, 3);
+export const unary_isposinf = new Kernel(132, "unary.isposinf", 1, 3);
+export const unary_lgamma = new Kernel(133, "unary.lgamma", 1, 3);
+export const unary_log = new Kernel(134, "unary.log", 1, 3);
+export const unary_log10 = new Kernel(135, "unary.log10", 1, 3);
+export const unary_log1p = new Kernel(136, "unary.log1p", 1, 3);
+export const unary_log2 = new Kernel(137, "unary.log2", 1, 3);
+export const unary_logical_not = new Kernel(138, "unary.logical_not", 1, 47);
+export const unary_logit = new Kernel(139, "unary.logit", 0, 0);
+export const unary_nan_to_num = new Kernel(140, "unary.nan_to_num", 0, 0);
+export const unary_neg = new Kernel(141, "unary.neg", 1, 15);
+export const unary_polygamma = new Kernel(142, "unary.polygamma", 0, 0);
+export const unary_reciprocal = new Kernel(143, "unary.reciprocal", 1, 3);
+export const unary_relu = new Kernel(144, "unary.relu", 1, 15);
+export const unary_round = new Kernel(145, "unary.round", 1, 3);
+export const unary_round_decimals = new Kernel(146, "unary.round_decimals", 1, 3);
+export const unary_rsqrt = new Kernel(147, "unary.rsqrt", 1, 3);
+export const unary_sigmoid = new Kernel(148, "unary.sigmoid", 1, 3);
+export const unary_sign = new Kernel(149, "unary.sign", 1, 15);
+export const unary_signbit = new Kernel(150, "unary.signbit", 1, 15);
+export const unary_sin = new Kernel(151, "unary.sin", 1, 3);
+export const unary_sinc = new Kernel(152, "unary.sinc", 1, 3);
+export const unary_sinh = new Kernel(153, "unary.sinh", 1, 3);
+export const unary_sqrt = new Kernel(154, "unary.sqrt", 1, 3);
+export const unary_tan = new Kernel(155, "unary.tan", 1, 3);
+export const unary_tanh = new Kernel(156, "unary.tanh", 1, 3);
+export const unary_trigamma = new Kernel(157, "unary.trigamma", 0, 0);
+export const unary_trunc = new Kernel(158, "unary.trunc", 1, 3);
+
+/** Every one of them. */
 export const K = {
-  binary_add: new Kernel(0, "binary.add", 2, 47),
-  binary_add_alpha: new Kernel(1, "binary.add_alpha", 0, 0),
-  binary_atan2: new Kernel(2, "binary.atan2", 2, 3),
-  binary_bitwise_and: new Kernel(3, "binary.bitwise_and", 2, 44),
-  binary_bitwise_or: new Kernel(4, "binary.bitwise_or", 2, 44),
-  binary_bitwise_xor: new Kernel(5, "binary.bitwise_xor", 2, 44),
-  binary_copysign: new Kernel(6, "binary.copysign", 2, 3),
-  binary_div: new Kernel(7, "binary.div", 2, 3),
-  binary_eq: new Kernel(8, "binary.eq", 2, 15),
-  binary_floor_divide: new Kernel(9, "binary.floor_divide", 2, 3),
-  binary_fmax: new Kernel(10, "binary.fmax", 2, 3),
-  binary_fmin: new Kernel(11, "binary.fmin", 2, 3),
-  binary_fmod: new Kernel(12, "binary.fmod", 2, 3),
-  binary_gcd: new Kernel(13, "binary.gcd", 0, 0),
-  binary_ge: new Kernel(14, "binary.ge", 2, 15),
-  binary_gt: new Kernel(15, "binary.gt", 2, 15),
-  binary_heaviside: new Kernel(16, "binary.heaviside", 0, 0),
-  binary_huber: new Kernel(17, "binary.huber", 0, 0),
-  binary_hypot: new Kernel(18, "binary.hypot", 2, 3),
-  binary_lcm: new Kernel(19, "binary.lcm", 0, 0),
-  binary_ldexp: new Kernel(20, "binary.ldexp", 0, 0),
-  binary_le: new Kernel(21, "binary.le", 2, 15),
-  binary_lerp: new Kernel(22, "binary.lerp", 0, 0),
-  binary_logaddexp: new Kernel(23, "binary.logaddexp", 2, 3),
-  binary_logaddexp2: new Kernel(24, "binary.logaddexp2", 2, 3),
-  binary_logical_and: new Kernel(25, "binary.logical_and", 2, 32),
-  binary_logical_or: new Kernel(26, "binary.logical_or", 2, 32),
-  binary_logical_xor: new Kernel(27, "binary.logical_xor", 2, 32),
-  binary_lt: new Kernel(28, "binary.lt", 2, 15),
-  binary_maximum: new Kernel(29, "binary.maximum", 2, 15),
-  binary_minimum: new Kernel(30, "binary.minimum", 2, 15),
-  binary_mul: new Kernel(31, "binary.mul", 2, 47),
-  binary_ne: new Kernel(32, "binary.ne", 2, 15),
-  binary_nextafter: new Kernel(33, "binary.nextafter", 0, 0),
-  binary_pow: new Kernel(34, "binary.pow", 2, 3),
-  binary_remainder: new Kernel(35, "binary.remainder", 2, 3),
-  binary_sigmoid_backward: new Kernel(36, "binary.sigmoid_backward", 2, 3),
-  binary_smooth_l1: new Kernel(37, "binary.smooth_l1", 0, 0),
-  binary_sub: new Kernel(38, "binary.sub", 2, 15),
-  binary_tanh_backward: new Kernel(39, "binary.tanh_backward", 2, 3),
-  binary_threshold_backward: new Kernel(40, "binary.threshold_backward", 2, 3),
-  binary_trunc_divide: new Kernel(41, "binary.trunc_divide", 0, 0),
-  binary_xlogy: new Kernel(42, "binary.xlogy", 2, 3),
-  copy_copy: new Kernel(43, "copy.copy", 0, 0),
-  index_get: new Kernel(44, "index.get", 0, 0),
-  index_put: new Kernel(45, "index.put", 0, 0),
-  index_mask_count: new Kernel(46, "index_mask.count", 0, 0),
-  index_mask_nonzero: new Kernel(47, "index_mask.nonzero", 0, 0),
-  index_mask_scatter: new Kernel(48, "index_mask.scatter", 0, 0),
-  index_mask_select: new Kernel(49, "index_mask.select", 0, 0),
-  matmul_gemm: new Kernel(50, "matmul.gemm", 0, 0),
-  random_bernoulli: new Kernel(51, "random.bernoulli", 0, 0),
-  random_bernoulli_each: new Kernel(52, "random.bernoulli_each", 0, 0),
-  random_cauchy: new Kernel(53, "random.cauchy", 0, 0),
-  random_default_range: new Kernel(54, "random.default_range", 0, 0),
-  random_exponential: new Kernel(55, "random.exponential", 0, 0),
-  random_from_to: new Kernel(56, "random.from_to", 0, 0),
-  random_full_64: new Kernel(57, "random.full_64", 0, 0),
-  random_geometric: new Kernel(58, "random.geometric", 0, 0),
-  random_get_state: new Kernel(59, "random.get_state", 0, 0),
-  random_initial_seed: new Kernel(60, "random.initial_seed", 0, 0),
-  random_largest: new Kernel(61, "random.largest", 0, 0),
-  random_log_normal: new Kernel(62, "random.log_normal", 0, 0),
-  random_multinomial: new Kernel(63, "random.multinomial", 0, 0),
-  random_normal: new Kernel(64, "random.normal", 0, 0),
-  random_randperm: new Kernel(65, "random.randperm", 0, 0),
-  random_seed: new Kernel(66, "random.seed", 0, 0),
-  random_set_state: new Kernel(67, "random.set_state", 0, 0),
-  random_uniform: new Kernel(68, "random.uniform", 0, 0),
-  range_arange: new Kernel(69, "range.arange", 0, 0),
-  range_spaced: new Kernel(70, "range.spaced", 0, 0),
-  reduce_arg_max: new Kernel(71, "reduce.arg_max", 0, 0),
-  reduce_arg_min: new Kernel(72, "reduce.arg_min", 0, 0),
-  reduce_equal: new Kernel(73, "reduce.equal", 0, 0),
-  reduce_isclose: new Kernel(74, "reduce.isclose", 0, 0),
-  reduce_max: new Kernel(75, "reduce.max", 0, 0),
-  reduce_max_size: new Kernel(76, "reduce.max_size", 0, 0),
-  reduce_min: new Kernel(77, "reduce.min", 0, 0),
-  reduce_min_size: new Kernel(78, "reduce.min_size", 0, 0),
-  reduce_moments: new Kernel(79, "reduce.moments", 0, 0),
-  reduce_prod: new Kernel(80, "reduce.prod", 0, 0),
-  reduce_sum: new Kernel(81, "reduce.sum", 0, 0),
-  reduce_sum_numbers: new Kernel(82, "reduce.sum_numbers", 0, 0),
-  reduce_sum_presences: new Kernel(83, "reduce.sum_presences", 0, 0),
-  reduce_sum_sizes: new Kernel(84, "reduce.sum_sizes", 0, 0),
-  reduce_sum_squares: new Kernel(85, "reduce.sum_squares", 0, 0),
-  scan_cummax: new Kernel(86, "scan.cummax", 0, 0),
-  scan_cummin: new Kernel(87, "scan.cummin", 0, 0),
-  scan_logcumsumexp: new Kernel(88, "scan.logcumsumexp", 0, 0),
-  scan_prod: new Kernel(89, "scan.prod", 0, 0),
-  scan_sum: new Kernel(90, "scan.sum", 0, 0),
-  search_isin: new Kernel(91, "search.isin", 0, 0),
-  search_searchsorted: new Kernel(92, "search.searchsorted", 0, 0),
-  softmax_log_softmax: new Kernel(93, "softmax.log_softmax", 0, 0),
-  softmax_log_softmax_backward: new Kernel(94, "softmax.log_softmax_backward", 0, 0),
-  softmax_softmax: new Kernel(95, "softmax.softmax", 0, 0),
-  softmax_softmax_backward: new Kernel(96, "softmax.softmax_backward", 0, 0),
-  sort_pick: new Kernel(97, "sort.pick", 0, 0),
-  sort_sort: new Kernel(98, "sort.sort", 0, 0),
-  sort_topk: new Kernel(99, "sort.topk", 0, 0),
-  ternary_addcdiv: new Kernel(100, "ternary.addcdiv", 0, 0),
-  ternary_addcmul: new Kernel(101, "ternary.addcmul", 0, 0),
-  ternary_clamp: new Kernel(102, "ternary.clamp", 0, 0),
-  ternary_lerp: new Kernel(103, "ternary.lerp", 0, 0),
-  ternary_where: new Kernel(104, "ternary.where", 0, 0),
-  unary_abs: new Kernel(105, "unary.abs", 1, 3),
-  unary_acos: new Kernel(106, "unary.acos", 1, 3),
-  unary_acosh: new Kernel(107, "unary.acosh", 1, 3),
-  unary_asin: new Kernel(108, "unary.asin", 1, 3),
-  unary_asinh: new Kernel(109, "unary.asinh", 1, 3),
-  unary_atan: new Kernel(110, "unary.atan", 1, 3),
-  unary_atanh: new Kernel(111, "unary.atanh", 1, 3),
-  unary_bitwise_not: new Kernel(112, "unary.bitwise_not", 1, 44),
-  unary_ceil: new Kernel(113, "unary.ceil", 1, 3),
-  unary_clamp: new Kernel(114, "unary.clamp", 0, 0),
-  unary_convert: new Kernel(115, "unary.convert", 0, 0),
-  unary_cos: new Kernel(116, "unary.cos", 1, 3),
-  unary_cosh: new Kernel(117, "unary.cosh", 1, 3),
-  unary_cube: new Kernel(118, "unary.cube", 1, 15),
-  unary_digamma: new Kernel(119, "unary.digamma", 1, 3),
-  unary_erf: new Kernel(120, "unary.erf", 1, 3),
-  unary_erfc: new Kernel(121, "unary.erfc", 1, 3),
-  unary_erfinv: new Kernel(122, "unary.erfinv", 1, 3),
-  unary_exp: new Kernel(123, "unary.exp", 1, 3),
-  unary_exp2: new Kernel(124, "unary.exp2", 1, 3),
-  unary_expm1: new Kernel(125, "unary.expm1", 1, 3),
-  unary_floor: new Kernel(126, "unary.floor", 1, 3),
-  unary_frac: new Kernel(127, "unary.frac", 1, 3),
-  unary_isfinite: new Kernel(128, "unary.isfinite", 1, 3),
-  unary_isinf: new Kernel(129, "unary.isinf", 1, 3),
-  unary_isnan: new Kernel(130, "unary.isnan", 1, 3),
-  unary_isneginf: new Kernel(131, "unary.isneginf", 1, 3),
-  unary_isposinf: new Kernel(132, "unary.isposinf", 1, 3),
-  unary_lgamma: new Kernel(133, "unary.lgamma", 1, 3),
-  unary_log: new Kernel(134, "unary.log", 1, 3),
-  unary_log10: new Kernel(135, "unary.log10", 1, 3),
-  unary_log1p: new Kernel(136, "unary.log1p", 1, 3),
-  unary_log2: new Kernel(137, "unary.log2", 1, 3),
-  unary_logical_not: new Kernel(138, "unary.logical_not", 1, 47),
-  unary_logit: new Kernel(139, "unary.logit", 0, 0),
-  unary_nan_to_num: new Kernel(140, "unary.nan_to_num", 0, 0),
-  unary_neg: new Kernel(141, "unary.neg", 1, 15),
-  unary_polygamma: new Kernel(142, "unary.polygamma", 0, 0),
-  unary_reciprocal: new Kernel(143, "unary.reciprocal", 1, 3),
-  unary_relu: new Kernel(144, "unary.relu", 1, 15),
-  unary_round: new Kernel(145, "unary.round", 1, 3),
-  unary_round_decimals: new Kernel(146, "unary.round_decimals", 1, 3),
-  unary_rsqrt: new Kernel(147, "unary.rsqrt", 1, 3),
-  unary_sigmoid: new Kernel(148, "unary.sigmoid", 1, 3),
-  unary_sign: new Kernel(149, "unary.sign", 1, 15),
-  unary_signbit: new Kernel(150, "unary.signbit", 1, 15),
-  unary_sin: new Kernel(151, "unary.sin", 1, 3),
-  unary_sinc: new Kernel(152, "unary.sinc", 1, 3),
-  unary_sinh: new Kernel(153, "unary.sinh", 1, 3),
-  unary_sqrt: new Kernel(154, "unary.sqrt", 1, 3),
-  unary_tan: new Kernel(155, "unary.tan", 1, 3),
-  unary_tanh: new Kernel(156, "unary.tanh", 1, 3),
-  unary_trigamma: new Kernel(157, "unary.trigamma", 0, 0),
-  unary_trunc: new Kernel(158, "unary.trunc", 1, 3),
+  binary_add,
+  binary_add_alpha,
+  binary_atan2,
+  binary_bitwise_and,
+  binary_bitwise_or,
+  binary_bitwise_xor,
+  binary_copysign,
+  binary_div,
+  binary_eq,
+  binary_floor_divide,
+  binary_fmax,
+  binary_fmin,
+  binary_fmod,
+  binary_gcd,
+  binary_ge,
+  binary_gt,
+  binary_heaviside,
+  binary_huber,
+  binary_hypot,
+  binary_lcm,
+  binary_ldexp,
+  binary_le,
+  binary_lerp,
+  binary_logaddexp,
+  binary_logaddexp2,
+  binary_logical_and,
+  binary_logical_or,
+  binary_logical_xor,
+  binary_lt,
+  binary_maximum,
+  binary_minimum,
+  binary_mul,
+  binary_ne,
+  binary_nextafter,
+  binary_pow,
+  binary_remainder,
+  binary_sigmoid_backward,
+  binary_smooth_l1,
+  binary_sub,
+  binary_tanh_backward,
+  binary_threshold_backward,
+  binary_trunc_divide,
+  binary_xlogy,
+  copy_copy,
+  index_get,
+  index_put,
+  index_mask_count,
+  index_mask_nonzero,
+  index_mask_scatter,
+  index_mask_select,
+  matmul_gemm,
+  random_bernoulli,
+  random_bernoulli_each,
+  random_cauchy,
+  random_default_range,
+  random_exponential,
+  random_from_to,
+  random_full_64,
+  random_geometric,
+  random_get_state,
+  random_initial_seed,
+  random_largest,
+  random_log_normal,
+  random_multinomial,
+  random_normal,
+  random_randperm,
+  random_seed,
+  random_set_state,
+  random_uniform,
+  range_arange,
+  range_spaced,
+  reduce_arg_max,
+  reduce_arg_min,
+  reduce_equal,
+  reduce_isclose,
+  reduce_max,
+  reduce_max_size,
+  reduce_min,
+  reduce_min_size,
+  reduce_moments,
+  reduce_prod,
+  reduce_sum,
+  reduce_sum_numbers,
+  reduce_sum_presences,
+  reduce_sum_sizes,
+  reduce_sum_squares,
+  scan_cummax,
+  scan_cummin,
+  scan_logcumsumexp,
+  scan_prod,
+  scan_sum,
+  search_isin,
+  search_searchsorted,
+  softmax_log_softmax,
+  softmax_log_softmax_backward,
+  softmax_softmax,
+  softmax_softmax_backward,
+  sort_pick,
+  sort_sort,
+  sort_topk,
+  ternary_addcdiv,
+  ternary_addcmul,
+  ternary_clamp,
+  ternary_lerp,
+  ternary_where,
+  unary_abs,
+  unary_acos,
+  unary_acosh,
+  unary_asin,
+  unary_asinh,
+  unary_atan,
+  unary_atanh,
+  unary_bitwise_not,
+  unary_ceil,
+  unary_clamp,
+  unary_convert,
+  unary_cos,
+  unary_cosh,
+  unary_cube,
+  unary_digamma,
+  unary_erf,
+  unary_erfc,
+  unary_erfinv,
+  unary_exp,
+  unary_exp2,
+  unary_expm1,
+  unary_floor,
+  unary_frac,
+  unary_isfinite,
+  unary_isinf,
+  unary_isnan,
+  unary_isneginf,
+  unary_isposinf,
+  unary_lgamma,
+  unary_log,
+  unary_log10,
+  unary_log1p,
+  unary_log2,
+  unary_logical_not,
+  unary_logit,
+  unary_nan_to_num,
+  unary_neg,
+  unary_polygamma,
+  unary_reciprocal,
+  unary_relu,
+  unary_round,
+  unary_round_decimals,
+  unary_rsqrt,
+  unary_sigmoid,
+  unary_sign,
+  unary_signbit,
+  unary_sin,
+  unary_sinc,
+  unary_sinh,
+  unary_sqrt,
+  unary_tan,
+  unary_tanh,
+  unary_trigamma,
+  unary_trunc,
 } as const;

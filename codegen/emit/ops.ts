@@ -334,7 +334,7 @@ export function emitOps(model: Model): string {
     'import type { TypedStorageLike } from "../src/tensor/storage-types.ts";',
     'import * as $G from "../src/tensor/temporaries.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
-    'import { K as $K } from "./kernels.ts";',
+    'import * as $K from "./kernels.ts";',
     'import * as $N from "./nodes.ts";',
     "",
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",

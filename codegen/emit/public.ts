@@ -397,25 +397,43 @@ function methodOf(method: string, target: string, simple: Op | null): string[] {
   ];
 }
 
+/** Members that most programs touch: these stand apart, so that the others are not even read. */
+const COMMON = new Set(
+  (
+    "abs add add_ all any argmax clone contiguous copy_ cpu cuda detach div div_ double eq exp expand fill_ flatten " +
+    "float ge gt indexSelect le log long lt matmul max mean min mul mul_ narrow ne neg permute pow relu " +
+    "reshape select sigmoid softmax split sqrt square squeeze std sub sub_ sum t T tanh to transpose " +
+    "unbind unsqueeze var view zero_"
+  ).split(" "),
+);
+
 /** What gives the members by name: no function exists before. */
 function resolver(members: readonly string[]): string[] {
-  const names = members.map((member) => member.replace("get ", ""));
-  const cases = members.map((member) => {
-    const [name, value] = member.startsWith("get ")
-      ? [member.slice(4), `{ get: $${member.slice(4)} }`]
-      : [member, `$${member}`];
-    return `    case "${name}": return ${value};`;
-  });
+  const nameOf = (member: string) => member.replace("get ", "");
+  const cases = (wanted: boolean) =>
+    members
+      .filter((member) => COMMON.has(nameOf(member)) === wanted)
+      .map((member) => {
+        const name = nameOf(member);
+        return `    case "${name}": return ${member === name ? `$${name}` : `{ get: $${name} }`};`;
+      });
   return [
     "/** The names of the members, with blanks between them. */",
     "export function memberNames(): string {",
-    `  return "${names.join(" ")}";`,
+    `  return "${members.map(nameOf).join(" ")}";`,
     "}",
     "",
     "/** The member of this name, for src/tensor/late-members.ts. */",
     "export function memberOf(name: string): Member | undefined {",
     "  switch (name) {",
-    ...cases,
+    ...cases(true),
+    "  }",
+    "  return rareMemberOf(name);",
+    "}",
+    "",
+    "function rareMemberOf(name: string): Member | undefined {",
+    "  switch (name) {",
+    ...cases(false),
     "  }",
     "  return undefined;",
     "}",

@@ -26,14 +26,24 @@ export function emitSymbols(model: Model): string {
 export function emitKernels(model: Model): string {
   const out = ['import { Kernel } from "../src/dispatch/kernel.ts";', ""];
   const fast = new Map(model.fast.map((f) => [f.path, f]));
-  out.push("/** Every kernel of the native library, by its path. */", "export const K = {");
+  out.push(
+    "// Kernels of the native library by their paths: names of the module, so that none is looked up in an object.",
+  );
+  const names = model.kernels.map((path) => path.replace(".", "_"));
   for (const [id, path] of model.kernels.entries()) {
     const f = fast.get(path);
     let mask = 0;
     for (const c of f?.computes ?? []) mask |= 1 << model.computes.indexOf(c);
-    out.push(`  ${path.replace(".", "_")}: new Kernel(${id}, "${path}", ${f?.arity ?? 0}, ${mask}),`);
+    out.push(`export const ${names[id]} = new Kernel(${id}, "${path}", ${f?.arity ?? 0}, ${mask});`);
   }
-  out.push("} as const;", "");
+  out.push(
+    "",
+    "/** Every one of them. */",
+    "export const K = {",
+    ...names.map((name) => `  ${name},`),
+    "} as const;",
+    "",
+  );
   return out.join("\n");
 }
 

@@ -1,6 +1,6 @@
 /** Arithmetic operators whose checks or dtypes go beyond the common pointwise path. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 

@@ -1,6 +1,6 @@
 /** Copies between tensors of any dtype and layout. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";

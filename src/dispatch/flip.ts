@@ -1,6 +1,6 @@
 /** Reversal of dimensions, by a copy that walks its source backwards; rotations in steps and by quarters. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { contiguousStrides } from "../tensor/size.ts";

@@ -1,6 +1,6 @@
 /** Random generators: the native state and what seeds, saves and restores it. */
 import { GeneratorBytes, RandomAttr, STATUS } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { inOrder, installChecks } from "../tensor/checks.ts";

@@ -1,6 +1,6 @@
 /** index_select, index_add, index_copy, index_fill, and take and put: a vector of positions along one dimension. */
 import { IndexMode } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";

@@ -1,7 +1,7 @@
 /** The native calls that read and write elements at positions given by index tensors. See zig/src/cpu/index.zig. */
 
 import { IndexAttr, IndexDetail, IndexFact, STATUS } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Device } from "../tensor/device.ts";
 import { contiguousStrides } from "../tensor/size.ts";

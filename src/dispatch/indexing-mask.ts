@@ -1,6 +1,6 @@
 /** Masks: filling, selecting and scattering by them, and the coordinates of true elements. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";

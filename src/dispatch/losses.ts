@@ -1,6 +1,6 @@
 /** Losses computed in one go, without history. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import { requireKept } from "../tensor/storage.ts";

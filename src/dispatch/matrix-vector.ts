@@ -1,6 +1,6 @@
 /** Products with vectors: each is a product of matrices, one of them a single row or column. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";

@@ -1,7 +1,7 @@
 /** Products of matrices and batches of matrices: checks, results, and the call of the kernel. */
 
 import { MatmulAttr } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";

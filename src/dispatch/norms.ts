@@ -1,6 +1,6 @@
 /** Norms of vectors: sums of powers of the elements' sizes, and roots of them. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { type DType, float32, toReal } from "../tensor/dtype.ts";

@@ -1,6 +1,6 @@
 /** Degrees, log-odds, neighbours of numbers, questions of single numbers: checks beyond the common pointwise path. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import type { Device } from "../tensor/device.ts";

@@ -1,7 +1,7 @@
 /** Single elements of sorted lines: medians, the k-th, the most frequent. */
 
 import { SortAttr, SortPick } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";

@@ -1,7 +1,7 @@
 /** Fills tensors with random numbers: the checks and the native calls; no shapes are decided here. */
 
 import { RandomAttr, STATUS } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";

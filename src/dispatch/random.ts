@@ -1,7 +1,7 @@
 /** Random operators: shapes, dtypes and checks around the native fills. */
 
 import { Distribution, STATUS } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";

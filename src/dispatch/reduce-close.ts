@@ -1,7 +1,7 @@
 /** Comparisons of tensors as wholes: equal, isclose, allclose. */
 
 import { CloseAttr } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, type DType, getDefaultDtype } from "../tensor/dtype.ts";

@@ -1,6 +1,6 @@
 /** Reductions to extremes: max, min, amax, amin, argmax, argmin. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import { bool, int64 } from "../tensor/dtype.ts";

@@ -1,6 +1,6 @@
 /** Logarithms of sums of exponentials: the greatest element is taken out first, so that nothing overflows. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { toReal } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";

@@ -1,7 +1,7 @@
 /** Variance, standard deviation, and both with the mean. */
 
 import { MomentsAttr } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { float64, toReal } from "../tensor/dtype.ts";

@@ -1,6 +1,6 @@
 /** Reductions to sums, products, means and truth values. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { bool, type DType, int64, uint8 } from "../tensor/dtype.ts";
 import type { Tensor } from "../tensor/tensor.ts";

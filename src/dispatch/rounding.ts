@@ -1,6 +1,6 @@
 /** Rounding to whole numbers, which integers are already, or to decimals. */
 
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import type { Tensor } from "../tensor/tensor.ts";

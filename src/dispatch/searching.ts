@@ -1,7 +1,7 @@
 /** Positions in sorted rows, and elements of sets. */
 
 import { SearchAttr } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";

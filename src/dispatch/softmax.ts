@@ -1,7 +1,7 @@
 /** Softmax, its logarithm, and their gradients: dense operands for the kernel. */
 
 import { SoftmaxAttr } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";

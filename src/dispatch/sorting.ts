@@ -1,7 +1,7 @@
 /** Sorting: sort, argsort, topk. */
 
 import { SortAttr } from "../../generated/abi.ts";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
