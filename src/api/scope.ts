@@ -2,7 +2,7 @@
 import * as texts from "../../generated/texts.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/modes.ts";
-import { type Scoped, scopeState, tensorsIn } from "../tensor/scope-state.ts";
+import { type Scoped, scopeState, tensorsIn, tensorsOf } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
 
@@ -35,12 +35,15 @@ class OpenScope implements ScopeGuard {
     if (!this.open) return;
     if (scopeState.made !== this.made && !this.entry.awaited) throw texts.scopesCross(undefined);
     this.open = false;
+    // A cache of keys and values, a running mean in an array: what a module has it will use again.
+    for (const module of scopeState.called) for (const t of tensorsOf(module)) this.kept.add(t);
     // Which task made what is not known: all is left to the collector.
     if (!scopes.end(this.entry)) refuseOverlap("scope");
     const left = freeUnclaimed(this.made, this.kept);
     // What survives belongs to the scope around this one.
     const around = scopeState.made;
-    if (around !== null) for (const t of left) around.push(t);
+    if (around === null) scopeState.called.clear();
+    else for (const t of left) around.push(t);
   }
 }
 
@@ -65,9 +68,11 @@ function freeUnclaimed(made: readonly Scoped[], kept: Set<Scoped>): Scoped[] {
 
 /**
  * Runs a function and then returns the memory of every tensor that it made, except of those in its result (in arrays,
- * objects, TensorDicts and modules too), of gradients, of what was put into a TensorDict or a module, of what a
- * recorded graph still needs, and of whatever shares bytes with these. A tensor that was freed says so when it is
- * used. Nothing needs a scope: it only returns memory earlier than the collector would.
+ * objects, TensorDicts and modules too), of gradients, of what was put into a TensorDict or a module, of what modules
+ * that were called have in their fields (in arrays, maps and objects there), of what a recorded graph still needs, and
+ * of whatever shares bytes with these. What only variables and objects of your own hold is freed: return it, or `keep`
+ * it. A tensor that was freed says so when it is used. Nothing needs a scope: it only returns memory earlier than the
+ * collector would.
  *
  * Without a function it is a guard: `using s = scope()`, and `s.keep(x)` for what has to outlive it.
  *

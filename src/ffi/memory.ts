@@ -130,10 +130,11 @@ function collect(): void {
 export const released = { bytes: 0 };
 /** So much of it is worth a full collection: what was saved has survived those of young objects. */
 export const MOST_RELEASED = 32 * 2 ** 20;
-/** What was alive after the last one, and when another is worth its time: a seventh of the program's at most. */
+/** What was alive after the last one, and when another is worth its time, behind a pass and within one. */
 let floor = 0;
-let nextReleased = 0;
-let cost = Number.POSITIVE_INFINITY;
+let nextBehind = 0;
+let nextWithin = 0;
+let cost = 10;
 
 /**
  * Collects what backward has let go, if much of it seems to be left and the time allows it. `midway`: a graph that will
@@ -142,16 +143,21 @@ let cost = Number.POSITIVE_INFINITY;
 export function collectReleased(midway: boolean): void {
   const left = native.zs_live_bytes() + native.zs_cuda_live_bytes() - floor;
   const start = performance.now();
-  if (left >= MOST_RELEASED && start < nextReleased && left < 4 * MOST_RELEASED) return;
+  // A collection that takes long has many objects to look at, and waits for more bytes.
+  const enough = midway ? Number.POSITIVE_INFINITY : 4 * MOST_RELEASED * Math.max(1, cost / 10);
+  if (left >= MOST_RELEASED && start < (midway ? nextWithin : nextBehind) && left < enough) return;
   released.bytes = 0;
   if (left < MOST_RELEASED) return;
   native.zs_clear_stack();
   fullGC();
   const end = performance.now();
   nextFull = end + 20 * (end - start);
-  // What other programs do meanwhile makes one longer now and then.
-  cost = Math.min(1.25 * cost, end - start);
-  nextReleased = end + 6 * cost;
+  nextWithin = nextFull;
+  if (!midway) {
+    // What other programs do meanwhile makes one longer now and then.
+    cost = Math.min(1.25 * cost, end - start);
+    nextBehind = end + 6 * cost;
+  }
   onHost.collected(true, start, end - start);
   onDevices.collected(true, start, end - start);
   floor = midway ? 0 : native.zs_live_bytes() + native.zs_cuda_live_bytes();

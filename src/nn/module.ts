@@ -10,7 +10,7 @@ import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { tellMissingMembers } from "../tensor/missing.ts";
-import { take } from "../tensor/scope-state.ts";
+import { scopeState, take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
@@ -70,6 +70,7 @@ export function callable(prototype: object): Module {
 
 function invoke(module: Module, given: unknown[]): unknown {
   const { preHooks, hooks } = module._registers;
+  if (scopeState.made !== null) scopeState.called.add(module);
   if (preHooks.size === 0 && hooks.size === 0) return module.forward(...given);
   let args: readonly unknown[] = given;
   for (const { hook } of preHooks.list()) {
@@ -128,8 +129,7 @@ export class Module {
     throw new NotImplementedError(`Module [${this._getName()}] is missing the required "forward" function`);
   }
 
-  /** Parameters of this module itself, by name. */
-  get _parameters(): Map<string, Tensor | null> {
+  /** Parameters of this module itself, by name. */ get _parameters(): Map<string, Tensor | null> {
     adopt(this);
     return this._registers.parameters;
   }

@@ -14,7 +14,9 @@ export const scopeState: {
   made: Scoped[] | null;
   /** Tensors that something outside of all scopes has taken: a gradient, a module, a dictionary. */
   readonly taken: WeakSet<Scoped>;
-} = { made: null, taken: new WeakSet() };
+  /** Modules that were called in the scopes that are open: what they hold by then they hold for longer. */
+  readonly called: Set<object>;
+} = { made: null, taken: new WeakSet(), called: new Set() };
 
 /** Something that outlives the scope holds this tensor from now on: a scope leaves it to the collector. */
 export function take<T>(value: T): T {
@@ -24,6 +26,11 @@ export function take<T>(value: T): T {
 
 /** Set by the module that knows the class. */
 export const walker: { isTensor: (x: unknown) => x is Scoped } = { isTensor: (_): _ is Scoped => false };
+
+/** All tensors that properties of an object lead to, whatever else it is. */
+export function tensorsOf(holder: object): Set<Scoped> {
+  return tensorsIn(Reflect.ownKeys(holder).map((key) => propertyOf(holder, key)));
+}
 
 /** All tensors that a value leads to: through arrays, maps, sets and the properties of objects. */
 export function tensorsIn(value: unknown): Set<Scoped> {

@@ -133,6 +133,40 @@ describe("what something else holds", () => {
     for (const t of values) t.sum().item();
   });
 
+  test("what modules that were called have in their fields", () => {
+    class Cached extends nn.Module {
+      readonly keys: Tensor[] = [];
+      readonly state = new Map<string, { mean: Tensor | null }>([["a", { mean: null }]]);
+      last: Tensor | null = null;
+      #calls = 0;
+      override forward(x: Tensor): Tensor {
+        this.#calls++;
+        this.keys.push(x.add(this.#calls));
+        const state = this.state.get("a") as { mean: Tensor | null };
+        state.mean = state.mean === null ? x.add(0) : state.mean.mul(0.5).add(x);
+        this.last = x.add(5).narrow(0, 0, 8);
+        return x.mul(2);
+      }
+    }
+    const inner = new Cached();
+    class Outer extends nn.Module {
+      inner = inner;
+      override forward(x: Tensor): Tensor {
+        return this.inner(x.add(0));
+      }
+    }
+    const model = new Outer();
+    const x = zeros(N).add(1);
+    for (let i = 1; i <= 3; i++) expect(scope(() => scope(() => model(x).sum().item()))).toBe(2 * N);
+    expect(inner.keys.map((t) => t.at(0).item())).toEqual([2, 3, 4]);
+    expect(inner.state.get("a")?.mean?.at(-1).item()).toBe(1.75);
+    expect(inner.last?.tolist()).toEqual(new Array(8).fill(6));
+    // One more key, another mean and another block for the last rows: the former ones are the collector's.
+    const before = cpu.memoryAllocated();
+    scope(() => model(x).sum().item());
+    expect(cpu.memoryAllocated() - before).toBeLessThanOrEqual(3 * 4 * N);
+  });
+
   test("typed arrays", () => {
     const array = scope(() => zeros(N).add(1).typedArray()) as Float32Array;
     expect(array.length).toBe(N);
