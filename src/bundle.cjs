@@ -1,38 +1,38 @@
 // The whole library as one file with compiled code beside it, which loads in a fraction of the time of the sources.
 // `bun run build` makes it; it is used only while no source is newer.
-const { readdirSync, statSync } = require("node:fs");
-const { join } = require("node:path");
 
-const root = join(__dirname, "..");
+const root = __dirname.slice(0, -"/src".length);
+const folders = ["src", "generated"].map((folder) => `${root}/${folder}`);
 
 /** Where the one file is. */
-const bundleFile = join(root, "build", "lib", "zensor.compiled.js");
+const bundleFile = `${root}/build/lib/zensor.compiled.js`;
 
-/**
- * When the file was last written, 0 if there is none.
- * @param {string} file
- */
-function writtenAt(file) {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+/** As bun reads folders and times: Node's functions for that would be loaded for nothing else. */
+function isCurrentInBun() {
+  const time = Bun.file(bundleFile).size > 0 ? Bun.file(bundleFile).lastModified : 0;
+  const sources = new Bun.Glob("**/*.{ts,cjs}");
+  for (const folder of folders) {
+    for (const file of sources.scanSync({ cwd: folder, absolute: true })) {
+      if (Bun.file(file).lastModified > time) return false;
+    }
+  }
+  return time > 0;
 }
 
-/**
- * Whether a source under the folder is newer than the given time.
- * @param {string} folder
- * @param {number} time
- * @returns {boolean}
- */
-function hasNewer(folder, time) {
-  return readdirSync(folder, { withFileTypes: true }).some((entry) => {
-    const file = join(folder, entry.name);
-    return entry.isDirectory() ? hasNewer(file, time) : /\.(ts|cjs)$/.test(entry.name) && writtenAt(file) > time;
-  });
+function isCurrentInNode() {
+  const { readdirSync, statSync } = require("node:fs");
+  const writtenAt = (/** @type {string} */ file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const time = writtenAt(bundleFile);
+  const hasNewer = (/** @type {string} */ folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).some(
+      (file) => /\.(ts|cjs)$/.test(file) && writtenAt(`${folder}/${file}`) > time,
+    );
+  return time > 0 && !folders.some(hasNewer);
 }
 
 /** Whether the one file exists and was made from the sources as they are. */
 function bundleIsCurrent() {
-  const time = writtenAt(bundleFile);
-  return time > 0 && !["src", "generated"].some((folder) => hasNewer(join(root, folder), time));
+  return typeof Bun === "object" ? isCurrentInBun() : isCurrentInNode();
 }
 
 module.exports = { bundleFile, bundleIsCurrent };

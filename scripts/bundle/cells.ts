@@ -36,7 +36,10 @@ export interface Plan {
 }
 
 /** How many functions that nobody calls come into being with one that somebody does. */
-const BLOCK = 12;
+const BLOCK = 6;
+
+/** How many blocks a cell of blocks has. */
+const BRANCHES = 8;
 
 /** Files with fewer functions that are seldom called keep them. */
 const FEW = 6;
@@ -60,12 +63,13 @@ class Planner {
     return cell;
   }
 
-  /** The cell that makes those of a folder. */
-  group(name: string): Cell {
-    let cell = this.groups.get(name);
+  /** The cell that makes those of a folder, or those that are seldom touched. */
+  group(name: string, isCommon = true): Cell {
+    const key = isCommon ? name : `${name}, seldom`;
+    let cell = this.groups.get(key);
     if (cell === undefined) {
-      cell = this.add(null);
-      this.groups.set(name, cell);
+      cell = this.add(isCommon ? null : this.group(name));
+      this.groups.set(key, cell);
     }
     return cell;
   }
@@ -76,11 +80,23 @@ class Planner {
     this.cellOf.set(statement, cell);
   }
 
-  /** Functions in blocks of neighbours. */
+  /** The functions of a file that are seldom called, in a cell that makes their blocks. */
+  seldom(parent: Cell, functions: readonly Statement[]): void {
+    if (functions.length > 0) this.blocks(functions.length > BLOCK ? this.add(parent) : parent, functions);
+  }
+
+  /** Functions in blocks of neighbours; many blocks in cells of some. */
   blocks(parent: Cell, functions: readonly Statement[]): void {
-    for (let at = 0; at < functions.length; at += BLOCK) {
+    if (functions.length <= BLOCK) {
       const cell = this.add(parent);
-      for (const statement of functions.slice(at, at + BLOCK)) this.put(cell, statement);
+      for (const statement of functions) this.put(cell, statement);
+      return;
+    }
+    let size = BLOCK;
+    while (functions.length > size * BRANCHES) size *= BRANCHES;
+    for (let at = 0; at < functions.length; at += size) {
+      const part = functions.slice(at, at + size);
+      this.blocks(size > BLOCK ? this.add(parent) : parent, part);
     }
   }
 }
@@ -107,12 +123,14 @@ export function planCells({ statements }: Flat, profile: Profile): Plan {
     const own = parts.filter((one) => !seldom.has(one) && !ts.isImportDeclaration(one.node));
     if (isEager) {
       for (const one of own) there.add(one);
-      if (seldom.size > 0) planner.blocks(planner.group(`seldom ${dirname(file)}`), [...seldom]);
+      planner.seldom(planner.group(`seldom ${dirname(file)}`), [...seldom]);
       continue;
     }
-    const cell = planner.add(planner.group(dirname(file)));
+    // Cells that a program touches sooner or later make each other; the others of a folder have a cell of their own.
+    const isCommon = profile.called[file] !== undefined;
+    const cell = planner.add(planner.group(dirname(file), isCommon));
     for (const one of own) planner.put(cell, one);
-    planner.blocks(cell, [...seldom]);
+    planner.seldom(cell, [...seldom]);
   }
   const cellOfName = new Map<string, Cell>();
   for (const [{ names }, cell] of planner.cellOf) for (const name of names) cellOfName.set(name, cell);

@@ -75,6 +75,31 @@ function tensors(z: Zensor): void {
   a.split(1, 1);
   a.expand([2, 2, 3]).narrow(0, 0, 1).fill_(1);
   a.copy_(b).zero_();
+  for (const t of [a.maximum(b), a.minimum(b), a.clamp(0), a.round(), a.floor(), a.sign(), a.remainder(2), a.fmod(2)]) {
+    t.logicalNot().bitwiseOr(t.gt(0));
+  }
+  for (const t of [a.sin(), a.cos(), a.reciprocal(), a.rsqrt(), a.log1p(), a.expm1(), a.ceil(), a.erf(), a.atan2(b)]) {
+    t.isnan().logicalOr(t.isinf());
+  }
+  for (const t of [a.cumsum(0), a.cumprod(1), a.logsumexp(1), a.amax(1), a.amin(0), a.var(1), a.median(), a.argmin()]) {
+    t.nelement();
+  }
+  a.topk(2);
+  a.maskedFill(a.gt(1), 0).maskedSelect(a.lt(1));
+  a.scatter(1, z.tensor([[0], [1]], { dtype: z.int64 }), 1);
+  a.flip(0).roll(1, 0).repeat(2, 1);
+  a.nonzero();
+  a.unbind(0);
+  z.linspace(0, 1, 3).outer(row).diagonal();
+  z.ones([2, 3, 3]).bmm(z.ones([2, 3, 3]));
+  z.empty([2]).fill_(1).dot(z.ones([2]));
+  z.randint(0, 5, [3]).bincount();
+  z.randperm(4).unique();
+  z.bernoulli(z.full([3], 0.5));
+  a.equal(b);
+  a.to(z.int64).bitwiseAnd(1);
+  a.lerp(b, 0.5).addcmul(a, b).sub_(1).div_(2).pow_(2).neg_().exp_().clamp_(0, 1).sqrt_();
+  a.isclose(b).all().item();
   a.to(z.float64).to(z.int64);
   a.indexSelect(1, [0, 2]).gather(1, [[0], [1]]);
   z.allclose(a, b);
