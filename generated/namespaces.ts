@@ -42,6 +42,7 @@ import type {
   VectorNormArgs,
   WeightOptions,
 } from "./options.ts";
+import { tellMissingFunctions } from "../src/tensor/missing.ts";
 import * as A from "../src/dispatch/arguments.ts";
 import type { Either, IndexList, Layout, Some } from "../src/dispatch/arguments.ts";
 import type { Generator } from "../src/dispatch/generator.ts";
@@ -384,11 +385,13 @@ export const namespace_nn_functional = {
   softmax: nn_functional_softmax,
   softmin: nn_functional_softmin,
 } as const;
+tellMissingFunctions("F", namespace_nn_functional);
 
 /** The functions of torch.linalg. */
 export const namespace_linalg = {
   vectorNorm: linalg_vectorNorm,
 } as const;
+tellMissingFunctions("linalg", namespace_linalg);
 
 function $T_make() {
   return {

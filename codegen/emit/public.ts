@@ -298,10 +298,12 @@ export function emitNamespaces(model: Model): string {
       `export const namespace_${id} = {`,
       ...list,
       "} as const;",
+      `tellMissingFunctions("${namespace === "nn.functional" ? "F" : namespace}", namespace_${id});`,
       "",
     );
   }
-  return withOptions(optionTypesOf(model), [...out, ...tableOnce("$T", rows, "A.Overload[]")]);
+  const missing = 'import { tellMissingFunctions } from "../src/tensor/missing.ts";';
+  return withOptions(optionTypesOf(model), [missing, ...out, ...tableOnce("$T", rows, "A.Overload[]")]);
 }
 
 export function emitMethods(model: Model): string {
