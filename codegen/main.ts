@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { emitAbiTs, emitAbiZig } from "./emit/abi.ts";
 import { emitBatching } from "./emit/batching.ts";
+import { emitCollectionMembers } from "./emit/collections-late.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
 import { emitLate } from "./emit/late.ts";
 import { emitMissing } from "./emit/missing.ts";
@@ -45,6 +46,7 @@ const PAGES: Record<string, (model: Model) => string> = {
   "FROM-NUMPY.md": emitFromNumpy,
   "FROM-TENSORDICT.md": emitFromTensordict,
   "missing.ts": emitMissing,
+  "collection-members.ts": emitCollectionMembers,
 };
 
 function head(name: string): string {

@@ -386,4 +386,56 @@ function waiting(name: string, text: string, method: Method, explain?: Explain):
   };
 }
 
+/** Finds a method in the file that has it. */
+export type Finder = (file: string, name: string) => Method;
+
+/** A method behind its checks that is found when it is first called; without a signature it has none. */
+export function checkedLater(
+  name: string,
+  text: string | undefined,
+  file: string,
+  find: Finder,
+  waits: boolean,
+  explain: Explain,
+): Method {
+  let value: Method;
+  if (text === undefined) value = unchecked(name, file, find);
+  else value = waits ? waitingLater(name, text, file, find, explain) : checkedAtCall(name, text, file, find, explain);
+  Object.defineProperty(value, "name", { value: name });
+  return value;
+}
+
+function unchecked(name: string, file: string, find: Finder): Method {
+  let method: Method | undefined;
+  return function (...args) {
+    method ??= find(file, name);
+    return method.apply(this, args);
+  };
+}
+
+function checkedAtCall(name: string, text: string, file: string, find: Finder, explain: Explain): Method {
+  let method: Method | undefined;
+  let signature: Signature | undefined;
+  return function (...args) {
+    try {
+      method ??= find(file, name);
+      if (args.length === 0 && text === "") return method.call(this);
+      signature ??= parse(text);
+      return method.apply(this, placed(name, signature, args));
+    } catch (error) {
+      throw explain(name, error, [this, ...args]);
+    }
+  };
+}
+
+function waitingLater(name: string, text: string, file: string, find: Finder, explain: Explain): Method {
+  return async function (...args) {
+    try {
+      return await find(file, name).apply(this, checkedArguments(name, text, args));
+    } catch (error) {
+      throw explain(name, error, [this, ...args]);
+    }
+  };
+}
+
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;

@@ -27,7 +27,6 @@ import {
 } from "../core/state.ts";
 import type {
   AnyPath,
-  CollectionOptions,
   Entry,
   Found,
   IndexPart,
@@ -68,15 +67,16 @@ import {
   updateInPlace,
   withEntries,
 } from "../ops/writes.ts";
-import { KeyMethods } from "./key-methods.ts";
-import { ShapeMethods } from "./shape-methods.ts";
+import type { KeyMethods } from "./key-methods.ts";
+import { takeLateMethods } from "./late-methods.ts";
 import { TableMethods } from "./table-methods.ts";
 
-/** Options of `namedApply`. */
-export type NamedApplyOptions = ApplyOptions & { nestedKeys?: boolean };
+/** Options of `namedApply`. */ export type NamedApplyOptions = ApplyOptions & { nestedKeys?: boolean };
+
+/* More is in late-methods.ts. */ export interface TensorDictBase<in out S = Schema> extends KeyMethods<S> {}
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
-export abstract class TensorDictBase<in out S extends Schema = Schema> extends KeyMethods<S> {
+export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> {
   /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
   static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
     return loader.load(prefix, options) as TensorDictBase<T>;
@@ -424,7 +424,7 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
   apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions)[]): this | null;
   apply(fn: (t: Tensor, ...others: Tensor[]) => unknown, ...rest: (Td | ApplyOptions | undefined)[]): this | null {
     const options = (
-      rest.at(-1) !== undefined && !(rest.at(-1) instanceof ShapeMethods) ? rest.pop() : {}
+      rest.at(-1) !== undefined && !(rest.at(-1) instanceof TensorDictBase) ? rest.pop() : {}
     ) as ApplyOptions;
     const call: LeafFunction = (t, _path, others) => fn(t, ...(others as Tensor[])) as Tensor;
     return applyOrNull(this, call, options, rest as Td[]) as this | null;
@@ -487,11 +487,8 @@ export abstract class TensorDictBase<in out S extends Schema = Schema> extends K
     );
   }
 }
-// The classes between have no constructors: making a collection need not call each of them.
-Object.setPrototypeOf(TensorDictBase, TableMethods);
 checkCollections(TensorDictBase, null, STATICS);
-
-export type { CollectionOptions };
+takeLateMethods(TensorDictBase.prototype);
 
 declare module "../core/types.ts" {
   interface Classes<S> {

@@ -14,7 +14,6 @@ import { AttributeError, KeyError, NotImplementedError, RuntimeError } from "../
 import { numelOf } from "../../tensor/size.ts";
 import type { UntypedStorage } from "../../tensor/storage.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { startsWith } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
@@ -413,7 +412,6 @@ export abstract class DiskMethods<in out S extends Schema = Schema> extends Coll
     return made;
   }
 }
-checkCollections(DiskMethods);
 
 /** The directory with the entries of a level. */
 function levelPath(td: Td): string | null {

@@ -5,9 +5,8 @@ import type { Scalar } from "../../tensor/complex.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { Extremes } from "../core/extremes.ts";
-import { isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
+import { Collection, isLazy, isTensorCollection, make, type Td, wrapBatchDim } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { once, onlyTensors } from "../ops/accumulating.ts";
 import { applyLeaves, elementwiseTd, type LeafFunction, type ManyFunction, type Operand } from "../ops/pointwise.ts";
@@ -19,7 +18,7 @@ import {
   reduceEach,
   reduceTogether,
 } from "../ops/reducing.ts";
-import { computed, filtersEmpty, KEEP_LOCK, MathMethods } from "./math-methods.ts";
+import { computed, filtersEmpty, KEEP_LOCK, type MathMethods } from "./math-methods.ts";
 import type { DefaultOptions, SameKeys } from "./math-signatures.ts";
 
 /** A bound of `clamp`: none where it is null. */
@@ -42,8 +41,11 @@ const lower: ManyFunction = (t, [bound]) => t.clamp(bound as Tensor);
 const upper: ManyFunction = (t, [bound]) => t.clamp(null, bound as Tensor);
 const between: ManyFunction = (t, [low, high]) => t.clamp(low as Tensor, high as Tensor);
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface ElementMethods<in out S = Schema> extends MathMethods<S> {}
+
 /** Functions of several operands. */
-export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
+export abstract class ElementMethods<in out S = Schema> extends Collection<S> {
   /**
    * Least elements of every tensor, or along a batch dimension with the places where they are.
    * @example
@@ -272,7 +274,6 @@ export abstract class ElementMethods<in out S = Schema> extends MathMethods<S> {
     return applyLeaves(this._td, (t) => t.to(dstType)) as this & Td;
   }
 }
-checkCollections(ElementMethods);
 
 /** Each tensor with the operands, where both have a value under a key or `fallback` stands for one. */
 function bounded(

@@ -5,11 +5,10 @@ import type { DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath } from "../core/keys.ts";
 import { applyNames } from "../core/names.ts";
 import { dictOf } from "../core/plain.ts";
-import { entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
+import { Collection, entriesOf, isNonTensor, isTensorCollection, type Td } from "../core/state.ts";
 import { catTensors, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { IndexPart, NestedKey, Schema } from "../core/types.ts";
 import { tensorsOf } from "../ops/access.ts";
@@ -31,7 +30,7 @@ import {
 } from "../ops/key-sets.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type UpdateSource, updateTd } from "../ops/writes.ts";
-import { PlainMethods } from "./plain-methods.ts";
+import type { PlainMethods } from "./plain-methods.ts";
 
 /** Options of `newTensor`. */
 export interface NewTensorOptions {
@@ -40,8 +39,11 @@ export interface NewTensorOptions {
   requiresGrad?: boolean;
 }
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface EntryMethods<in out S = Schema> extends PlainMethods<S> {}
+
 /** Sorting, joining and choosing of entries. */
-export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
+export abstract class EntryMethods<in out S = Schema> extends Collection<S> {
   /**
    * Takes the entries under several sets of keys apart: one collection for each, and one of what is left.
    * @param sets lists of keys, Maps or objects of keys and new names, or tests of a path and its entry; then the
@@ -331,7 +333,6 @@ export abstract class EntryMethods<in out S = Schema> extends PlainMethods<S> {
     return this;
   }
 }
-checkCollections(EntryMethods);
 
 function onlyTensors(td: Td): boolean {
   return [...entriesOf(td)].every(([, entry]) => {

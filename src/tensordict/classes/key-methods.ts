@@ -1,17 +1,20 @@
 // Methods that choose, remove and rename keys. Collections whose keys are known to the compiler have others afterwards.
 
-import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath, missingKey } from "../core/keys.ts";
 import type { IsLeaf } from "../core/leaves.ts";
 import type { BaseOf, Changed, Excluded, Holder, KnownPath, PathsOf, Renamed, Selected } from "../core/path-types.ts";
 import type { Td } from "../core/state.ts";
+import { Collection } from "../core/state.ts";
 import type { Found, Inner, NestedKey, Schema } from "../core/types.ts";
 import { deleteEntry, findEntry, renameKey, requireOpen } from "../ops/access.ts";
 import { excludeKeys, flattenKeysTd, type KeyOptions, selectKeys, unflattenKeysTd } from "../ops/key-ops.ts";
-import { ShapeMethods } from "./shape-methods.ts";
+import type { ShapeMethods } from "./shape-methods.ts";
+
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface KeyMethods<in out S = Schema> extends ShapeMethods<S> {}
 
 /** The keys of collections. */
-export abstract class KeyMethods<in out S = Schema> extends ShapeMethods<S> {
+export abstract class KeyMethods<in out S = Schema> extends Collection<S> {
   /** Removes an entry. @torch TensorDict.del_ */
   del_<T extends Holder, const K extends KnownPath<Inner<T>>>(this: T, key: K): Changed<T, Excluded<Inner<T>, K>>;
   del_(key: NestedKey): unknown {
@@ -83,4 +86,3 @@ export abstract class KeyMethods<in out S = Schema> extends ShapeMethods<S> {
     return unflattenKeysTd(this._td, separator, options.inplace === true);
   }
 }
-checkCollections(KeyMethods);

@@ -3,21 +3,10 @@
 import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { isSource, sourceEntries } from "../core/convert.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
 import { isSharedTensor, markShared } from "../core/shared.ts";
-import {
-  type Collection,
-  entriesOf,
-  isBranch,
-  isClassTd,
-  isLazy,
-  isNested,
-  make,
-  stateOf,
-  type Td,
-} from "../core/state.ts";
+import { Collection, entriesOf, isBranch, isClassTd, isLazy, isNested, make, stateOf, type Td } from "../core/state.ts";
 import type { Classes, Entry, Schema } from "../core/types.ts";
 import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
 import { hasNoTensors, tensorsOf } from "../ops/access.ts";
@@ -27,7 +16,7 @@ import { replaceTensors } from "../ops/moving.ts";
 import { type PackLayout, packTd } from "../ops/packing.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type StructArray, toStruct } from "../ops/struct-arrays.ts";
-import { ScanMethods } from "./scan-methods.ts";
+import type { ScanMethods } from "./scan-methods.ts";
 
 /** What of tensors `attrs` gives. */
 export interface AttrsOptions {
@@ -58,8 +47,11 @@ export interface FromDictInstanceOptions extends Omit<MakeOptions, "lock"> {
   device?: DeviceLike | null;
 }
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface LayoutMethods<in out S = Schema> extends ScanMethods<S> {}
+
 /** Collections in other forms. */
-export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
+export abstract class LayoutMethods<in out S = Schema> extends Collection<S> {
   /**
    * All tensors in one, their dimensions behind the batch flattened, and how they lie in it; `layout.unpack` gives the
    * collection back.
@@ -229,7 +221,6 @@ export abstract class LayoutMethods<in out S = Schema> extends ScanMethods<S> {
     return this.pinMemory({ inplace: true });
   }
 }
-checkCollections(LayoutMethods);
 
 /** In the words that torch has where there is none. */
 function requireGpu(): void {

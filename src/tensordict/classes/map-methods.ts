@@ -6,14 +6,14 @@ import { Generator } from "../../dispatch/generator.ts";
 import { availableParallelism } from "../../runtime/node.ts";
 import { NotImplementedError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import type { Td } from "../core/state.ts";
+import { Collection } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { inWorkers, type Job, type MapModule, type Pool, workOf } from "../disk/map-pool.ts";
 import { Wire } from "../disk/map-wire.ts";
 import { type Cut, chunksOf, Gathered } from "../ops/mapping.ts";
 import { requireBatchDim } from "../ops/shape.ts";
-import { TableMethods } from "./table-methods.ts";
+import type { TableMethods } from "./table-methods.ts";
 
 /** What a function of chunks gives: null for nothing. */
 export type Mapped = Td | Tensor | null | undefined | void;
@@ -75,8 +75,11 @@ export type MapIterArguments =
   | [dim: number, numWorkers?: number | null, options?: MapIterOptions];
 type Args = [dim?: number, numWorkers?: number | null, options?: MapOptions & MapIterOptions];
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface MapMethods<in out S = Schema> extends TableMethods<S> {}
+
 /** Collections in chunks. */
-export abstract class MapMethods<in out S = Schema> extends TableMethods<S> {
+export abstract class MapMethods<in out S = Schema> extends Collection<S> {
   /**
    * Calls a function with chunks of a batch dimension, in Workers beside each other, and joins the results along that
    * dimension, in order: concatenated, or stacked when `chunksize` is 0. See the guide for what Workers get and share.
@@ -128,7 +131,6 @@ export abstract class MapMethods<in out S = Schema> extends TableMethods<S> {
     return pool === null ? here(fn, jobs) : inWorkers(pool, jobs);
   }
 }
-checkCollections(MapMethods);
 
 interface Plan {
   /** Null for work in this thread. */

@@ -2,10 +2,9 @@
 
 import type { DType, DTypeName } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
-import { BINARY, CASTS, COMPARE, MATH, REDUCE, TESTS, UNARY, WITHOUT_INPLACE } from "../core/math-names.ts";
-import { isTensorCollection, type Td } from "../core/state.ts";
+import { BINARY, CASTS, COMPARE, REDUCE, TESTS, UNARY, WITHOUT_INPLACE } from "../core/math-names.ts";
+import { Collection, isTensorCollection, type Td } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import { changeTensors, hasNoTensors, isEmptyTd, requireEntry, tensorsOf } from "../ops/access.ts";
 import { compareTd } from "../ops/comparing.ts";
@@ -27,17 +26,17 @@ import {
   type SpreadOptions,
   type SumOptions,
 } from "../ops/reducing.ts";
-import { DiskMethods } from "./disk-methods.ts";
+import type { DiskMethods } from "./disk-methods.ts";
 import type { AlphaOptions, CastOptions, DefaultOptions, MathSignatures, SameKeys } from "./math-signatures.ts";
 
 /** The methods that are made from lists of names. */
-export interface MathMethods<in out S = Schema> extends MathSignatures {
+export interface MathMethods<in out S = Schema> extends MathSignatures, DiskMethods<S> {
   /** @internal */
   readonly _schema: S;
 }
 
 /** Arithmetic, comparison and reduction of collections. */
-export abstract class MathMethods<in out S = Schema> extends DiskMethods<S> {
+export abstract class MathMethods<in out S = Schema> extends Collection<S> {
   /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */ get dtype(): DType | null {
     let found: DType | null = null;
     for (const [, t] of tensorsOf(this._td)) {
@@ -227,8 +226,3 @@ export function mathMethodOf(name: string): Method | undefined {
   if (has(UNARY, base)) return unaryInPlace(base);
   return has(BINARY, base) ? arithmeticInPlace(base) : undefined;
 }
-
-for (const name of Object.keys(MATH)) {
-  Object.defineProperty(MathMethods.prototype, name, { value: mathMethodOf(name), writable: true, configurable: true });
-}
-checkCollections(MathMethods);

@@ -3,9 +3,8 @@
 import { TypeError } from "../../tensor/errors.ts";
 import type { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { dictOf, listOf, type PlainOptions } from "../core/plain.ts";
-import { entriesOf, isLazy, isNonTensor, outlinesOf, type Td } from "../core/state.ts";
+import { Collection, entriesOf, isLazy, isNonTensor, outlinesOf, type Td } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
 import { listEntries, requireEntry, tensorsOf } from "../ops/access.ts";
@@ -13,7 +12,7 @@ import { backwardTd, itemShape, type TdBackwardOptions } from "../ops/facts.ts";
 import { renameMany } from "../ops/key-sets.ts";
 import { toPytreeOf } from "../ops/making.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
-import { LayoutMethods } from "./layout-methods.ts";
+import type { LayoutMethods } from "./layout-methods.ts";
 
 /** How `tolist` lists the elements of a batch. */
 export interface TolistOptions extends PlainOptions {
@@ -21,8 +20,11 @@ export interface TolistOptions extends PlainOptions {
   convertNodes?: boolean;
 }
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface PlainMethods<in out S = Schema> extends LayoutMethods<S> {}
+
 /** Plain values, and properties of all tensors together. */
-export abstract class PlainMethods<in out S = Schema> extends LayoutMethods<S> {
+export abstract class PlainMethods<in out S = Schema> extends Collection<S> {
   /**
    * Plain objects with the tensors themselves in them, and values that are no tensors as they are.
    * @example
@@ -236,4 +238,3 @@ export abstract class PlainMethods<in out S = Schema> extends LayoutMethods<S> {
     backwardTd(this._td, gradient, options);
   }
 }
-checkCollections(PlainMethods);

@@ -1,9 +1,9 @@
 // Running extremes, sums of exponentials and quantiles along batch dimensions, and elements in another order.
 
 import type { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import type { Extremes } from "../core/extremes.ts";
 import type { Td } from "../core/state.ts";
+import { Collection } from "../core/state.ts";
 import type { Schema } from "../core/types.ts";
 import {
   type CumulateOptions,
@@ -16,7 +16,7 @@ import {
 } from "../ops/accumulating.ts";
 import { flipNamed, rollTd, rot90Td } from "../ops/rolling.ts";
 import { updateTd } from "../ops/writes.ts";
-import { MapMethods } from "./map-methods.ts";
+import type { MapMethods } from "./map-methods.ts";
 
 /** Options of `logsumexp`. */
 export interface LogsumexpOptions {
@@ -32,8 +32,11 @@ export interface RollOptions {
   inplace?: boolean;
 }
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface ScanMethods<in out S = Schema> extends MapMethods<S> {}
+
 /** Running totals, quantiles, and rolled and turned batches. */
-export abstract class ScanMethods<in out S = Schema> extends MapMethods<S> {
+export abstract class ScanMethods<in out S = Schema> extends Collection<S> {
   /**
    * The logarithm of the sum of the exponentials over batch dimensions, all of them without a dimension. Dimensions of
    * the tensors behind the batch stay.
@@ -175,4 +178,3 @@ export abstract class ScanMethods<in out S = Schema> extends MapMethods<S> {
     return flipNamed(this._td, "flipud", 0) as this & Td;
   }
 }
-checkCollections(ScanMethods);

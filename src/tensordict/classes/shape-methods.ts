@@ -4,7 +4,6 @@ import { Buffer } from "../../nn/parameter.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { checkCollections } from "../core/collection-checks.ts";
 import { keyPath } from "../core/keys.ts";
 import { settings } from "../core/settings.ts";
 import { isSharedTd } from "../core/shared.ts";
@@ -41,7 +40,7 @@ import { inPlace } from "../ops/rebinding.ts";
 import { expandTd, type InplaceOptions, transposeTd } from "../ops/shape.ts";
 import { narrowTd } from "../ops/splitting.ts";
 import { requireOutside } from "../ops/writes.ts";
-import { EntryMethods } from "./entry-methods.ts";
+import type { EntryMethods } from "./entry-methods.ts";
 
 /** Options of `newZeros` and its like. */
 export interface NewOptions {
@@ -58,8 +57,11 @@ function own<T>(made: Td | readonly Td[]): T {
   return made as T;
 }
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface ShapeMethods<in out S = Schema> extends EntryMethods<S> {}
+
 /** Rearranging, modelling and listing of collections. */
-export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
+export abstract class ShapeMethods<in out S = Schema> extends Collection<S> {
   /**
    * Batch dimensions at other places; a view.
    * @example
@@ -447,7 +449,6 @@ export abstract class ShapeMethods<in out S = Schema> extends EntryMethods<S> {
     return this;
   }
 }
-checkCollections(ShapeMethods);
 
 // Not declared: fields of tensorclasses have this name, whose types a member of the base class would take away.
 Object.defineProperty(ShapeMethods.prototype, "data", {

@@ -19,7 +19,7 @@ import { Collection } from "../core/state.ts";
 import type { Classes, Schema } from "../core/types.ts";
 import { type ArrowSource, columnsOfBatch, type FromArrowOptions, tdOfArrow } from "../disk/arrow-tables.ts";
 import { columnsOfTd, type FromTableOptions, type ToTableOptions, tdOfColumns } from "../disk/tables.ts";
-import { ElementMethods } from "./element-methods.ts";
+import type { ElementMethods } from "./element-methods.ts";
 
 /** Options of `fromCsv`. */
 export interface FromCsvOptions extends FromTableOptions, CsvOptions {}
@@ -47,8 +47,11 @@ export interface ToJsonOptions extends ToTableOptions {
 
 const first = (batches: Iterable<Columns>): Columns => [...batches][0] as Columns;
 
+/** Joined to those of the other files for the compiler: they come into a program one by one (late-methods.ts). */
+export interface TableMethods<in out S = Schema> extends ElementMethods<S> {}
+
 /** Tables. */
-export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> {
+export abstract class TableMethods<in out S = Schema> extends Collection<S> {
   /**
    * Reads a CSV file with one entry for each column: int64 where all fields are whole numbers, float64 with NaN where
    * some are missing, bool, and texts with null where one is missing, one for each row. Lines end as pandas ends them,
@@ -193,6 +196,4 @@ export abstract class TableMethods<in out S = Schema> extends ElementMethods<S> 
     });
   }
 }
-// The classes between have no constructors.
-Object.setPrototypeOf(TableMethods, Collection);
 checkCollections(TableMethods, null, STATICS);
