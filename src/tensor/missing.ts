@@ -115,7 +115,8 @@ class MissingFunctions implements ProxyHandler<object> {
 }
 
 /** Gives a namespace of functions an end that knows the names; it is asked only for what is not there. */
-export function tellMissingFunctions(owner: keyof typeof MISSING, namespace: object): void {
+export function tellMissingFunctions<T extends object>(owner: keyof typeof MISSING, namespace: T): T {
   const behind = Object.create(Object.getPrototypeOf(namespace)) as object;
   Object.setPrototypeOf(namespace, new Proxy(behind, new MissingFunctions(owner, namespace)));
+  return namespace;
 }
