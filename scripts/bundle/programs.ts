@@ -75,6 +75,15 @@ function tensors(z: Zensor): void {
   a.split(1, 1);
   a.expand([2, 2, 3]).narrow(0, 0, 1).fill_(1);
   a.copy_(b).zero_();
+}
+
+function furtherTensors(z: Zensor): void {
+  const a = z.tensor([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  const b = z.ones([2, 3]);
+  const row = z.arange(3).to(z.float32);
   for (const t of [a.maximum(b), a.minimum(b), a.clamp(0), a.round(), a.floor(), a.sign(), a.remainder(2), a.fmod(2)]) {
     t.logicalNot().bitwiseOr(t.gt(0));
   }
@@ -92,7 +101,9 @@ function tensors(z: Zensor): void {
   a.unbind(0);
   z.linspace(0, 1, 3).outer(row).diagonal();
   z.ones([2, 3, 3]).bmm(z.ones([2, 3, 3]));
-  z.empty([2]).fill_(1).dot(z.ones([2]));
+  z.empty([2])
+    .fill_(1)
+    .dot(z.ones([2]));
   z.randint(0, 5, [3]).bincount();
   z.randperm(4).unique();
   z.bernoulli(z.full([3], 0.5));
