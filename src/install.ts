@@ -11,7 +11,6 @@ import { installDataMethods, valueMemberOf } from "./api/members.ts";
 import { memberOf } from "./autograd/api.ts";
 import type * as composites from "./autograd/composites.ts";
 import type * as formulas from "./autograd/formulas.ts";
-import { nameClasses } from "./class-names.ts";
 import { useCuda } from "./cuda/backend.ts";
 import { onPlaces, onPlacesOfNow } from "./cuda/places.ts";
 import { markOn, recordStream, type Stream } from "./cuda/streams.ts";
@@ -128,5 +127,4 @@ for (const name of Object.keys(classes) as (keyof typeof classes)[])
   installChecks(classes[name].prototype, CLASSES[name]);
 // Workers of `map` say that they are.
 if (Reflect.has(globalThis, Symbol.for("zensor.map"))) offerServe();
-nameClasses();
 if (runsTests()) installMatchers();

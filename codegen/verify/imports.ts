@@ -93,7 +93,6 @@ export function roomOf(file: string): string | undefined {
   if (file === "generated/late.ts") return "install";
   if (file.startsWith("generated/")) return "generated";
   if (/^src\/(index|install)\.ts$/.test(file)) return posix.basename(file, ".ts");
-  if (file === "src/class-names.ts") return "install";
   const [, room] = /^src\/([^/]+)\//.exec(file) ?? [];
   if (room === undefined || !LEVELS.some((level) => level.includes(room))) return undefined;
   return /^src\/autograd\/(formulas|composites|api)[^/]*(\/|$)/.test(file) ? "formulas" : room;
