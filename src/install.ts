@@ -143,5 +143,4 @@ for (const name of Object.keys(classes) as (keyof typeof classes)[])
   installChecks(classes[name].prototype, CLASSES[name]);
 // Workers of `map` say that they are.
 if (Reflect.has(globalThis, Symbol.for("zensor.map"))) offerServe();
-
 if (runsTests()) installMatchers();

@@ -45,18 +45,23 @@ function writable(t: Tensor, op: string): boolean {
 
 /** Starts the call: operand 0 is the output, the parts of complex elements as reals. */
 function begin(operands: number, t: Tensor, generator: Generator | null): void {
+  const used = generatorFor(generator, t._storage.device);
   frame.begin(operands, t.dtype.compute);
   if (t.dtype.category === 3) {
     const shape = [...t._shape, 2];
     const strides = [...t._strides.map((s) => 2 * s), 1];
     frame.operand(0, t._address(), toReal(t.dtype).id, shape, strides, 0);
   } else frame.operand(0, t._address(), t.dtype.id, t._shape, t._strides, 0);
-  useGenerator(generator, t._storage.device);
+  useGenerator(used, t._storage.device);
+}
+
+/** The generator of a call, asked for before the frame is filled: one that is made is seeded through the frame. */
+export function generatorFor(generator: Generator | null, device: Device): Generator {
+  return generator ?? defaultGeneratorOf(device);
 }
 
 /** Names the generator of a call whose operands are written elsewhere. */
-export function useGenerator(generator: Generator | null, device: Device): void {
-  const used = generator ?? defaultGeneratorOf(device);
+export function useGenerator(used: Generator, device: Device): void {
   const wanted = backendOf(device).draws === true ? device.type : "cpu";
   if (used.device.type !== wanted) throw texts.generatorOfOtherDevice(undefined, device.type, used.device.type);
   frame.attr(RandomAttr.generator, used._address);

@@ -322,8 +322,9 @@ function withReplacement(
 ): void {
   const weights = denseAs(self, wide);
   const sums = empty([n], wide, self._storage.device);
+  const used = fills.generatorFor(generator, self._storage.device);
   sampleFrame(weights, sums, rows, n, samples, to);
-  fills.useGenerator(generator, self._storage.device);
+  fills.useGenerator(used, self._storage.device);
   const status = K.random_multinomial.launch(self._storage.device);
   if (status === STATUS.invalid_distribution) throw texts.multinomialInvalid("multinomial", WRONG_WEIGHTS[detail(0)]);
   if (status !== STATUS.ok) throw texts.multinomialFailed(undefined, status);
