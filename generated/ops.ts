@@ -1300,34 +1300,22 @@ export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, d
 
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("softmax", softmax), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!$G.begin()) return $C.softmax(self, dim, dtype, out);
-  let r: Tensor;
-  try { r = $C.softmax(self, dim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
-  return $G.finish(r);
+  return $C.softmax(self, dim, dtype, out);
 }
 
 export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("log_softmax", log_softmax), [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!$G.begin()) return $C.logSoftmax(self, dim, dtype, out);
-  let r: Tensor;
-  try { r = $C.logSoftmax(self, dim, dtype, out); } catch (e) { $G.leaveAll(); throw e; }
-  return $G.finish(r);
+  return $C.logSoftmax(self, dim, dtype, out);
 }
 
 export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softmax", nn_functional_softmax), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!$G.begin()) return $C.functionalSoftmax(input, dim, dtype);
-  let r: Tensor;
-  try { r = $C.functionalSoftmax(input, dim, dtype); } catch (e) { $G.leaveAll(); throw e; }
-  return $G.finish(r);
+  return $C.functionalSoftmax(input, dim, dtype);
 }
 
 export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_log_softmax", nn_functional_log_softmax), [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!$G.begin()) return $C.functionalLogSoftmax(input, dim, dtype);
-  let r: Tensor;
-  try { r = $C.functionalLogSoftmax(input, dim, dtype); } catch (e) { $G.leaveAll(); throw e; }
-  return $G.finish(r);
+  return $C.functionalLogSoftmax(input, dim, dtype);
 }
 
 export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {

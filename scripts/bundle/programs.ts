@@ -185,6 +185,7 @@ function dictionaries(z: Zensor): void {
 export const programs: Readonly<Record<string, (z: Zensor) => void>> = {
   smallest,
   tensors,
+  furtherTensors,
   gradients,
   modules,
   dictionaries,

@@ -5,7 +5,7 @@ import { broadcastShapes } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
 import { numelOf } from "../tensor/size.ts";
-import { tidy } from "../tensor/temporaries.ts";
+import { drop, tidy } from "../tensor/temporaries.ts";
 import { CREATION_DEFAULT, type Tensor } from "../tensor/tensor.ts";
 import { reshape } from "./composites-views.ts";
 
@@ -63,6 +63,10 @@ function lonelyBatch(a: Tensor, b: Tensor): Tensor | null {
   return null;
 }
 
+function asMatrices(b: Tensor, shape: readonly number[]): Tensor {
+  return O.expand(b.ndim === 1 ? O.unsqueeze(b, 1) : b, shape, false);
+}
+
 function batched(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
   if (out === undefined) {
     const r = lonelyBatch(a, b);
@@ -74,15 +78,20 @@ function batched(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
   const p = b.ndim > 1 ? (b._shape[b.ndim - 1] as number) : 1;
   const batch = broadcastShapes(a._shape.slice(0, -2), b._shape.slice(0, Math.max(0, b.ndim - 2)));
   const count = numelOf(batch);
-  const left = reshape(O.expand(a, [...batch, n, m1], false), [count, n, m1]);
-  const right = b.ndim === 1 ? O.unsqueeze(b, 1) : b;
-  const rightFlat = reshape(O.expand(right, [...batch, m2, p], false), [count, m2, p]);
+  const [leftAll, rightAll] = [O.expand(a, [...batch, n, m1], false), asMatrices(b, [...batch, m2, p])];
+  const [left, right] = [reshape(leftAll, [count, n, m1]), reshape(rightAll, [count, m2, p])];
   const shape = [...batch];
   if (a.ndim > 1) shape.push(n);
   if (b.ndim > 1) shape.push(p);
-  if (out === undefined) return unsafeView(O.bmm(left, rightFlat), shape);
-  const r = O.bmm(left, rightFlat);
-  return writeOut(O.view(r, shape), out);
+  const r = O.bmm(left, right);
+  drop(left);
+  drop(right);
+  drop(leftAll);
+  drop(rightAll);
+  if (out === undefined) return unsafeView(r, shape);
+  const written = writeOut(O.view(r, shape), out);
+  drop(r);
+  return written;
 }
 
 /** A computed result goes to `out`, which takes its shape. */
@@ -101,8 +110,8 @@ function product(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
     if (out !== undefined) return O.squeeze_dim_(O.mm(O.unsqueeze(a, 0), b, out), 0);
     return O.squeeze_dim_(O.mm(O.unsqueeze(a, 0), b), 0);
   }
+  if (!shouldFold(a, b, out !== undefined)) return batched(a, b, out);
   return tidy(() => {
-    if (!shouldFold(a, b, out !== undefined)) return batched(a, b, out);
     const r = folded(a, b);
     return out === undefined ? r : writeOut(r, out);
   });

@@ -8,7 +8,7 @@ import { drawnForDropout, dropoutRun } from "../dispatch/random-fill.ts";
 import { type DType, float32, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
-import { tidy } from "../tensor/temporaries.ts";
+import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { matmul, unsafeView } from "./composites-matrix.ts";
 import { reshape } from "./composites-views.ts";
@@ -19,12 +19,18 @@ function inDtype(t: Tensor, dtype: DType | null): Tensor {
 
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if (out !== undefined) checkOutGradients("softmax", out, [self]);
-  return O._softmax(inDtype(self, dtype), dim, out);
+  const x = inDtype(self, dtype);
+  const r = O._softmax(x, dim, out);
+  if (x !== self) drop(x);
+  return r;
 }
 
 export function logSoftmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if (out !== undefined) checkOutGradients("log_softmax", out, [self]);
-  return O._log_softmax(inDtype(self, dtype), dim, out);
+  const x = inDtype(self, dtype);
+  const r = O._log_softmax(x, dim, out);
+  if (x !== self) drop(x);
+  return r;
 }
 
 /** torch's old rule for a missing dimension. */
@@ -57,13 +63,14 @@ export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tens
   if (input.ndim === 0 || weight.ndim === 0) throw texts.linearOfScalars("linear", input.ndim, weight.ndim);
   if (bias === null) return matmul(input, O.t(weight));
   if (input.ndim === 2) return O.addmm(bias, input, O.t(weight), 1, 1);
-  return tidy(() => {
-    if (bias.ndim === 0 || !input._contiguous) return O.add_(matmul(input, O.t(weight)), bias, 1);
+  if (bias.ndim > 0 && input._contiguous) {
     const lead = input._shape.slice(0, -1);
     const flat = reshape(input, [numelOf(lead), input._shape[input.ndim - 1] as number]);
     const r = O.addmm(bias, flat, O.t(weight), 1, 1);
+    drop(flat);
     return unsafeView(r, [...lead, r._shape[1] as number]);
-  });
+  }
+  return O.add_(matmul(input, O.t(weight)), bias, 1);
 }
 
 function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {

@@ -155,7 +155,7 @@ export function collectReleased(midway: boolean): void {
   nextWithin = nextFull;
   if (!midway) {
     // What other programs do meanwhile makes one longer now and then.
-    cost = Math.min(1.25 * cost, end - start);
+    cost = Math.min(1.1 * cost, end - start);
     nextBehind = end + 6 * cost;
   }
   onHost.collected(true, start, end - start);

@@ -54,11 +54,12 @@ export function finish<R>(result: R): R {
 
 /** Keeps the tensors of a result; false for one of which it is not known what it consists of. */
 function keep(result: unknown): boolean {
+  if (walker.isTensor(result)) {
+    if (takeOver(result) && around !== null) around.push(result);
+    return true;
+  }
   if (typeof result !== "object" || result === null) return true;
-  if (Array.isArray(result)) return result.every(keep);
-  if (!walker.isTensor(result)) return false;
-  if (takeOver(result) && around !== null) around.push(result);
-  return true;
+  return Array.isArray(result) && result.every(keep);
 }
 
 /** Ends what `begin` began, where what is kept was taken over. */
@@ -74,7 +75,8 @@ function giveUpAll(): void {
 
 /** Takes a tensor out of what will be given up: true when it was there. Its claim is the caller's then. */
 export function takeOver(t: Scoped): boolean {
-  const at = made.lastIndexOf(t);
+  // Mostly it is the one that was made last.
+  const at = made[made.length - 1] === t ? made.length - 1 : made.lastIndexOf(t);
   if (at < 0) return false;
   const last = made.pop() as Scoped;
   if (at < made.length) made[at] = last;
