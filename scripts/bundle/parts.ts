@@ -8,6 +8,9 @@ import { type Flat, readFlat } from "./flat.ts";
 import { Printer } from "./print.ts";
 
 export const profileFile = join(import.meta.dir, "profile.json");
+/** Bun would write down what the builder's environment says. */
+const ENVIRONMENT = ["--define", "process.env.NODE_ENV=process.env.NODE_ENV"];
+
 /** Words of the language that are names of ours, too. */
 const RESERVED = new Set(["var", "delete", "default"]);
 
@@ -33,16 +36,25 @@ export interface Parts {
 /** Reads the sources; `folder` takes the files in between. */
 export function readFlatFile(folder: string): Flat {
   mkdirSync(folder, { recursive: true });
-  const form = ["--target=bun", "--format=esm", ...EXTERNAL];
+  const form = ["--target=bun", "--format=esm", ...EXTERNAL, ...ENVIRONMENT];
   bun(["build", "src/index.ts", ...form, `--outdir=${folder}`, "--entry-naming=flat.js"]);
   return readFlat(readFileSync(join(folder, "flat.js"), "utf8"));
+}
+
+export function readProfile(): Profile {
+  return JSON.parse(readFileSync(profileFile, "utf8")) as Profile;
+}
+
+/** Writes a core that notes what is touched, in `globalThis.evaluated` and `touched`. */
+export function writeNoting({ flat, plan }: Parts, file: string): void {
+  const text = new Printer(flat, plan, { noting: true }).text();
+  writeFileSync(file, text.replaceAll("import.meta.path", "$module.filename"));
 }
 
 /** The sources, divided. */
 export function readParts(folder: string): Parts {
   const flat = readFlatFile(folder);
-  const profile = JSON.parse(readFileSync(profileFile, "utf8")) as Profile;
-  return { flat, plan: planCells(flat, profile) };
+  return { flat, plan: planCells(flat, readProfile()) };
 }
 
 /** The core as text that bun compiles. */
@@ -54,7 +66,7 @@ function coreText({ flat, plan }: Parts, path: string): string {
 export function writeCompiled(parts: Parts, folder: string, file: string): void {
   const source = join(folder, "core.js");
   writeFileSync(source, coreText(parts, "$module.filename"));
-  const form = ["--target=bun", "--format=cjs", "--bytecode", "--minify-whitespace"];
+  const form = ["--target=bun", "--format=cjs", "--bytecode", "--minify-whitespace", ...ENVIRONMENT];
   const at = file.lastIndexOf("/");
   bun(["build", source, ...form, ...EXTERNAL, `--outdir=${file.slice(0, at)}`, `--entry-naming=${file.slice(at + 1)}`]);
   writeEmptyMap(file);

@@ -6,8 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { libraryFile } from "../toolchain.mjs";
 import { planCells } from "./cells.ts";
-import { bun, profileFile, readFlatFile } from "./parts.ts";
-import { Printer } from "./print.ts";
+import { bun, profileFile, readFlatFile, writeNoting } from "./parts.ts";
 
 /** Runs in a process of its own, with a core that notes what is touched. */
 const program = (core: string, programs: string, out: string) => `
@@ -26,10 +25,7 @@ export function writeProfile(folder: string): void {
   const core = join(folder, "noting.js");
   const out = join(folder, "touched.json");
   const plan = planCells(flat, { eager: [], called: {} });
-  writeFileSync(
-    core,
-    new Printer(flat, plan, { noting: true }).text().replaceAll("import.meta.path", "$module.filename"),
-  );
+  writeNoting({ flat, plan }, core);
   bun(["-e", program(core, join(import.meta.dir, "programs.ts"), out)], { ZENSOR_LIBRARY: libraryFile() });
   const { eager, evaluated, touched } = require(out) as Record<"eager" | "evaluated" | "touched", string[]>;
   const called: Record<string, string[]> = Object.fromEntries(evaluated.map((file) => [file, []]));

@@ -68,6 +68,7 @@ export const METHODS: Readonly<Record<string, Table>> = {
   MathMethods: COLLECTIONS,
   MathSignatures: COLLECTIONS,
   DiskMethods: COLLECTIONS,
+  TableMethods: COLLECTIONS,
   Module: NN.MODULE,
   Ordered: NN.ORDERED,
   Sequential: NN.ORDERED,

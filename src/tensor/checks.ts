@@ -340,8 +340,7 @@ export function installChecks(target: object, table: Readonly<Record<string, str
     if (typeof method !== "function") continue;
     const waits = name.endsWith("Async") || method instanceof AsyncFunction;
     const value = waits ? waiting(name, text, method, explain) : checked(name, text, method, explain);
-    Object.defineProperty(value, "name", { value: name });
-    methods[name] = value;
+    methods[name] = named(name, value);
   }
 }
 
@@ -389,43 +388,41 @@ function waiting(name: string, text: string, method: Method, explain?: Explain):
 /** Finds a method in the file that has it. */
 export type Finder = (file: string, name: string) => Method;
 
-/** A method behind its checks that is found when it is first called; without a signature it has none. */
-export function checkedLater(
-  name: string,
-  text: string | undefined,
-  file: string,
-  find: Finder,
-  waits: boolean,
-  explain: Explain,
-): Method {
-  let value: Method;
-  if (text === undefined) value = unchecked(name, file, find);
-  else value = waits ? waitingLater(name, text, file, find, explain) : checkedAtCall(name, text, file, find, explain);
-  Object.defineProperty(value, "name", { value: name });
-  return value;
+/** Where a method that is found later stands, and what finds it. */
+export interface LateMethod {
+  prototype: object;
+  name: string;
+  /** Without a signature it has no checks. */
+  text: string | undefined;
+  file: string;
+  find: Finder;
+  waits: boolean;
 }
 
-function unchecked(name: string, file: string, find: Finder): Method {
+/**
+ * A method behind its checks that is found when it is first called, and then takes its own place: what stands in for
+ * many methods is one function to the engine, and calls through it are slow.
+ */
+export function checkedLater(late: LateMethod, explain: Explain): Method {
+  const { prototype, name, text, file, find, waits } = late;
+  if (waits && text !== undefined) return named(name, waitingLater(name, text, file, find, explain));
   let method: Method | undefined;
-  return function (...args) {
-    method ??= find(file, name);
-    return method.apply(this, args);
-  };
-}
-
-function checkedAtCall(name: string, text: string, file: string, find: Finder, explain: Explain): Method {
-  let method: Method | undefined;
-  let signature: Signature | undefined;
-  return function (...args) {
-    try {
-      method ??= find(file, name);
-      if (args.length === 0 && text === "") return method.call(this);
-      signature ??= parse(text);
-      return method.apply(this, placed(name, signature, args));
-    } catch (error) {
-      throw explain(name, error, [this, ...args]);
+  const standIn = named(name, function (...args) {
+    if (method === undefined) {
+      const found = find(file, name);
+      method = text === undefined ? found : named(name, checked(name, text, found, explain));
+      // Unless somebody has put something else there.
+      if (Object.getOwnPropertyDescriptor(prototype, name)?.value === standIn) {
+        Object.defineProperty(prototype, name, { value: method });
+      }
     }
-  };
+    return method.apply(this, args);
+  });
+  return standIn;
+}
+
+function named(name: string, method: Method): Method {
+  return Object.defineProperty(method, "name", { value: name });
 }
 
 function waitingLater(name: string, text: string, file: string, find: Finder, explain: Explain): Method {

@@ -111,6 +111,7 @@ interface SymbolMembers extends Disposable {
 export class Tensor {
   static {
     takeLateMembers(Tensor.prototype);
+    Object.defineProperty(Tensor.prototype, "_isTensor", { value: true });
   }
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
   declare private readonly opaque: never;

@@ -55,7 +55,7 @@ test("a source that is newer than the built file is what is loaded", () => {
   write("src/index.ts", 'export const from = "sources";', 1000);
   write("src/deep/part.ts", "", 1000);
   write("generated/part.ts", "", 1000);
-  write("build/lib/zensor.compiled.js", "", 2000);
+  write("build/lib/zensor.compiled.js", "module.exports = () => {};", 2000);
   write("build/lib/zensor.mjs", 'export const from = "built";', 2000);
   const program = join(place, "from.ts");
   writeFileSync(program, `import { from } from ${JSON.stringify(join(copy, "src", "entry.cjs"))}; console.log(from);`);

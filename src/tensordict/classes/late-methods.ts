@@ -81,7 +81,7 @@ export function takeLateMethods(prototype: object): void {
       return;
     }
     const waits = mark === "!" || name.endsWith("Async");
-    const value = checkedLater(name, ALL[name], file, findMethod, waits, explainDepth);
+    const value = checkedLater({ prototype, name, text: ALL[name], file, find: findMethod, waits }, explainDepth);
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   };
   for (const file of Object.keys(COLLECTION_MEMBERS) as File[]) {

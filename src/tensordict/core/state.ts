@@ -73,6 +73,9 @@ const NO_HOLDERS: readonly WeakRef<Collection>[] = [];
 
 /** Common part of all collections. */
 export abstract class Collection<in out S extends Schema = Schema> {
+  static {
+    Object.defineProperty(Collection.prototype, "_isTensor", { value: false });
+  }
   /** @internal The schema exists for the compiler only. */
   declare readonly _schema: S;
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
@@ -190,9 +193,12 @@ export const make: {
   stack(members: Td[], stackDim: number, name: string | null): Td;
 } = later("make");
 
-/** Whether something is a collection of any kind. Tensors, of which there are most, are told from all else first. */
+/**
+ * Whether something is a collection of any kind. Tensors and collections both say what they are: whether a tensor is an
+ * instance of another class is asked of all its prototypes.
+ */
 export function isCollection(value: unknown): value is Collection {
-  return !(value instanceof Tensor) && value instanceof Collection;
+  return (value as { _isTensor?: boolean } | null | undefined)?._isTensor === false && value instanceof Collection;
 }
 
 /**
