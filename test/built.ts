@@ -57,7 +57,9 @@ function readExports(file: string): Exports {
     } else if (ts.isExportDeclaration(node) && !node.isTypeOnly) {
       const from = target(node.moduleSpecifier);
       if (node.exportClause === undefined) found.all.push(from ?? "");
-      else if (ts.isNamedExports(node.exportClause)) {
+      else if (ts.isNamespaceExport(node.exportClause)) {
+        found.named.set(node.exportClause.name.text, { from, name: "*" });
+      } else if (ts.isNamedExports(node.exportClause)) {
         for (const one of node.exportClause.elements) {
           const name = (one.propertyName ?? one.name).text;
           if (!one.isTypeOnly) found.named.set(one.name.text, { from, name });
@@ -101,7 +103,11 @@ function standIn(file: string): string {
   const value = (name: string): string =>
     file === "src/index.ts" ? `core(${JSON.stringify(name)})` : `core.own(${JSON.stringify(flatName(file, name))})`;
   const exported = file === "src/index.ts" ? [...parts.flat.exports.keys()] : allNames(file);
-  const lines = exported.map((name, n) => `const v${n} = ${value(name)}; export { v${n} as ${name} };`);
+  const lines = exported.map((name, n) => {
+    const from = exportsOf(file).named.get(name);
+    if (from?.name === "*") return `export * as ${name} from ${JSON.stringify(join(root, from.from ?? ""))};`;
+    return `const v${n} = ${value(name)}; export { v${n} as ${name} };`;
+  });
   return `const core = require(${JSON.stringify(core)});\n${lines.join("\n")}`;
 }
 

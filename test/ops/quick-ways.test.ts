@@ -1,7 +1,7 @@
 // Which native call a pointwise operator makes. Calls of plain tensors pass addresses and a count, without the frame:
 // results would be right without it, only several times as slow.
 import { expect, test } from "bun:test";
-import { K } from "../../generated/kernels.ts";
+import * as K from "../../generated/kernels.ts";
 import type { Kernel } from "../../src/dispatch/kernel.ts";
 import * as z from "../../src/index.ts";
 
