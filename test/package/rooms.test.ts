@@ -1,4 +1,4 @@
-// A program pays for what it uses: which source files are evaluated when a program of one kind runs with the built file.
+// A program pays for what it uses: the source files that a program of one kind evaluates with the built file.
 import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { planCells } from "../../scripts/bundle/cells.ts";
