@@ -381,13 +381,23 @@ export function writeEmptyMap(file) {
 }
 
 /**
+ * Whether a file of a folder is newer than another file.
+ * @param {string} folder
+ * @param {string} file
+ */
+function isNewer(folder, file) {
+  const time = statSync(file).mtimeMs;
+  return readdirSync(folder).some((name) => statSync(join(folder, name)).mtimeMs > time);
+}
+
+/**
  * Makes the files that `import "zensor"` loads, unless they are there and no source is newer.
  * @param {{ force?: boolean }} [options]
  * @returns {boolean} whether it was made
  */
 export function buildBundle({ force = false } = {}) {
   const { bundleFile, bundleIsCurrent } = createRequire(import.meta.url)("../src/bundle.cjs");
-  if (!force && bundleIsCurrent()) return false;
+  if (!force && bundleIsCurrent() && !isNewer(join(root, "scripts", "bundle"), bundleFile)) return false;
   const bun = findBun();
   if (bun === undefined) throw new ToolError("bun is not installed");
   const command = [bun, join(root, "scripts", "bundle", "main.ts")];
