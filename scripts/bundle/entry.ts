@@ -82,9 +82,14 @@ class $StandsIn {
     return found && { ...found, configurable: true };
   }
 }
+// A proxy is shown as its target, and its target as the namespace that it stands for.
+const $shown = new Map();
+const $target = { [Symbol.for("nodejs.util.inspect.custom")]() { return $get($shown.get(this)); } };
 function $standIn(name, target) {
   const asked = new $StandsIn(name);
-  return asked.own = new Proxy(target, asked);
+  asked.own = new Proxy(target, asked);
+  $shown.set(target, name).set(asked.own, name);
+  return asked.own;
 }
 const $anyClass = function () {}.bind();
 `;
@@ -105,7 +110,7 @@ export function entryText(head: string, exported: readonly Exported[]): string {
   const late = of("class", "object");
   const values = of("value").map(({ name }) => `${local(name)}=$get(${JSON.stringify(name)})`);
   const standing = late.map(
-    ({ name, kind }) => `${local(name)}=$standIn(${JSON.stringify(name)},${kind === "class" ? "$anyClass" : "{}"})`,
+    ({ name, kind }) => `${local(name)}=$standIn(${JSON.stringify(name)},${kind === "class" ? "$anyClass" : "Object.create($target)"})`,
   );
   const cases = late.map(({ name }) => `case ${JSON.stringify(name)}:return ${local(name)}=value;`);
   const names = exported.map(({ name }) => (local(name) === name ? name : `${local(name)} as ${name}`));
