@@ -109,9 +109,10 @@ export function entryText(head: string, exported: readonly Exported[]): string {
   const of = (...kinds: ExportKind[]) => exported.filter((one) => kinds.includes(one.kind));
   const late = of("class", "object");
   const values = of("value").map(({ name }) => `${local(name)}=$get(${JSON.stringify(name)})`);
-  const standing = late.map(
-    ({ name, kind }) => `${local(name)}=$standIn(${JSON.stringify(name)},${kind === "class" ? "$anyClass" : "Object.create($target)"})`,
-  );
+  const standing = late.map(({ name, kind }) => {
+    const target = kind === "class" ? "$anyClass" : "Object.create($target)";
+    return `${local(name)}=$standIn(${JSON.stringify(name)},${target})`;
+  });
   const cases = late.map(({ name }) => `case ${JSON.stringify(name)}:return ${local(name)}=value;`);
   const names = exported.map(({ name }) => (local(name) === name ? name : `${local(name)} as ${name}`));
   return [
