@@ -387,21 +387,16 @@ function nn_functional_member(name: string): unknown {
   return undefined;
 }
 
+/** For the compiler, and for what reads its types. */
+function nn_functional_all() {
+  return { dropout: nn_functional_dropout, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, mseLoss: nn_functional_mseLoss, relu: nn_functional_relu, relu_: nn_functional_relu_, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin } as const;
+}
+
 /** The functions of torch.nn.functional. */
-export const namespace_nn_functional: {
-  readonly dropout: typeof nn_functional_dropout;
-  readonly huberLoss: typeof nn_functional_huberLoss;
-  readonly l1Loss: typeof nn_functional_l1Loss;
-  readonly layerNorm: typeof nn_functional_layerNorm;
-  readonly linear: typeof nn_functional_linear;
-  readonly logSoftmax: typeof nn_functional_logSoftmax;
-  readonly mseLoss: typeof nn_functional_mseLoss;
-  readonly relu: typeof nn_functional_relu;
-  readonly relu_: typeof nn_functional_relu_;
-  readonly smoothL1Loss: typeof nn_functional_smoothL1Loss;
-  readonly softmax: typeof nn_functional_softmax;
-  readonly softmin: typeof nn_functional_softmin;
-} = tellMissingFunctions("F", lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member));
+export const namespace_nn_functional = tellMissingFunctions(
+  "F",
+  lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member, nn_functional_all),
+);
 
 function linalg_member(name: string): unknown {
   switch (name) {
@@ -410,10 +405,16 @@ function linalg_member(name: string): unknown {
   return undefined;
 }
 
+/** For the compiler, and for what reads its types. */
+function linalg_all() {
+  return { vectorNorm: linalg_vectorNorm } as const;
+}
+
 /** The functions of torch.linalg. */
-export const namespace_linalg: {
-  readonly vectorNorm: typeof linalg_vectorNorm;
-} = tellMissingFunctions("linalg", lateNamespace("vectorNorm", linalg_member));
+export const namespace_linalg = tellMissingFunctions(
+  "linalg",
+  lateNamespace("vectorNorm", linalg_member, linalg_all),
+);
 
 const $T = A.overloadTable($T_lines);
 

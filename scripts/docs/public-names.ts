@@ -161,19 +161,19 @@ class Inventory {
       return;
     }
     const members = this.#checker.getPropertiesOfType(type);
+    const functions = members.filter((m) => m.valueDeclaration && ts.isPropertyAssignment(m.valueDeclaration));
     this.#add(name, "constant", symbol, null);
     for (const member of members) {
       const place = member.valueDeclaration;
-      // `readonly relu: typeof nn_functional_relu`
-      if (place === undefined || !ts.isPropertySignature(place) || !isOurs(place)) continue;
-      if (place.type === undefined || !ts.isTypeQueryNode(place.type)) continue;
-      const target = this.#checker.getSymbolAtLocation(place.type.exprName);
+      if (place === undefined || !isOurs(place) || !ts.isShorthandPropertyAssignment(place)) continue;
       const [signature] = this.#checker.getTypeOfSymbol(member).getCallSignatures();
       const declaration = signature?.declaration as ts.Declaration | undefined;
-      if (target === undefined || declaration === undefined) continue;
-      // What is imported has its name there.
-      if (target.flags & Flag.Alias) this.#seconds.push({ name: `${name}.${member.name}`, declaration });
-      else this.#add(`${name}.${member.name}`, "function", target, name);
+      if (declaration !== undefined) this.#seconds.push({ name: `${name}.${member.name}`, declaration });
+    }
+    for (const member of functions) {
+      const value = (member.valueDeclaration as ts.PropertyAssignment).initializer;
+      const target = this.#checker.getSymbolAtLocation(value);
+      if (target !== undefined) this.#add(`${name}.${member.name}`, "function", target, name);
     }
   }
 

@@ -93,7 +93,7 @@ function asFunction(one: DeclarationReflection): DeclarationReflection {
 /** What a name counts: functions and classes first, then members of the classes that everybody uses. */
 function weightOf(one: DeclarationReflection): number {
   const isMain = one.kindOf([ReflectionKind.Class, ReflectionKind.Function, ReflectionKind.Variable]);
-  if (isMain) return one.parent?.isProject() ? 3 : 2;
+  if (isMain) return one.parent?.isProject() ? 3 : 2.2;
   const holder = one.parent?.getFullName() ?? "";
   if (/^(Tensor|TensorDict)$/.test(holder)) return 1.5;
   return /^(TensorDictBase|nn\.Module)$/.test(holder) ? 1.2 : 0.6;

@@ -113,8 +113,11 @@ export function lastOfChain(prototype: object): object {
   return endOf(prototype).behind;
 }
 
-/** An object of functions of which each comes into being when it is first touched; its keys are all there. */
-export function lateNamespace<T extends object>(names: string, member: (name: string) => unknown): T {
+/**
+ * An object of functions of which each comes into being when it is first touched; its keys are all there. `all` gives
+ * the type and is never called.
+ */
+export function lateNamespace<T extends object>(names: string, member: (name: string) => unknown, _all: () => T): T {
   const namespace = {} as T;
   for (const name of names.split(" ")) {
     // Called to read it, or with what is put in its place: it does so once, and is gone.

@@ -186,10 +186,11 @@ test("namespaces list their functions, and give each when it is touched", () => 
   expect([Object.keys(special).length, special.psi === zensor.digamma, "relu" in F]).toEqual([18, true, true]);
   expect({ ...F }.relu(tensor([-1])).item()).toBe(0);
   const made: string[] = [];
-  const space = lateNamespace<Any>("one two three", (name) => {
+  const make = (name: string) => {
     made.push(name);
     return () => name;
-  });
+  };
+  const space = lateNamespace("one two three", make, (): Any => made.push("all"));
   expect([Object.keys(space), made, space.two(), space.two === space["two".trim()], made]).toEqual([
     ["one", "two", "three"],
     ["two"],
