@@ -159,11 +159,11 @@ function compileCli(platform: Platform, dist: string): void {
   // The program's own first line, which names Bun, would make its bundle one that is taken as it is.
   writeFileSync(
     join(folder, "entry.ts"),
-    `export { main } from ${JSON.stringify(join(root, "src", "cli", "main.ts"))};\n`,
+    `export { endWith, main } from ${JSON.stringify(join(root, "src", "cli", "main.ts"))};\n`,
   );
   bundle(join(folder, "entry.ts"), folder, "commands.js", [...READABLE, "--define", "import.meta.main=false"]);
-  const start = "then((code) => { process.exitCode = code; })";
-  writeFileSync(join(folder, "main.js"), `require("./commands.js").main(process.argv.slice(2)).${start};\n`);
+  const start = "const { endWith, main } = require('./commands.js');";
+  writeFileSync(join(folder, "main.js"), `${start}\nmain(process.argv.slice(2)).then(endWith);\n`);
   cpSync(join(stage, platform.name), join(packages, platform.name), { recursive: true });
   const system = platform.os === "win32" ? "windows" : platform.os;
   const target = `--target=bun-${system}-${platform.cpu}${platform.libc === "musl" ? "-musl" : ""}`;

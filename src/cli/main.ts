@@ -71,11 +71,13 @@ async function argumentsNow(): Promise<readonly string[]> {
   return (await import("./byte-paths.ts")).argumentsOf(decoded);
 }
 
+/** Ends the program. What a signal gave up may still wait for an answer, and does not hold it. */
+export function endWith(code: number): void {
+  process.exitCode = code;
+  if (code > EXIT.signalled) process.exit();
+}
+
 // Compiled code has no await at its top level.
 if (import.meta.main) {
-  argumentsNow()
-    .then(main)
-    .then((code) => {
-      process.exitCode = code;
-    });
+  argumentsNow().then(main).then(endWith);
 }
