@@ -5,7 +5,7 @@ import { root, toolEnv, writeEmptyMap } from "../toolchain.mjs";
 import { type Plan, type Profile, planCells } from "./cells.ts";
 import { type Exported, type ExportKind, exportedBy } from "./entry.ts";
 import { type Flat, readFlat } from "./flat.ts";
-import { Printer } from "./print.ts";
+import { Printer, type PrintOptions } from "./print.ts";
 
 export const profileFile = join(import.meta.dir, "profile.json");
 /** Bun would write down what the builder's environment says. */
@@ -15,7 +15,7 @@ const ENVIRONMENT = ["--define", "process.env.NODE_ENV=process.env.NODE_ENV"];
 const RESERVED = new Set(["var", "delete", "default"]);
 
 /** Packages of others, and those with the native library: they are found when the program runs. */
-const EXTERNAL = ["h5wasm", "apache-arrow", "parquet-wasm", "zensor-*"].flatMap((name) => ["--external", name]);
+export const EXTERNAL = ["h5wasm", "apache-arrow", "parquet-wasm", "zensor-*"].flatMap((name) => ["--external", name]);
 
 /** Runs a program of bun's; gives what it prints. */
 export function bun(words: readonly string[], env: Record<string, string> = {}): string {
@@ -45,10 +45,17 @@ export function readProfile(): Profile {
   return JSON.parse(readFileSync(profileFile, "utf8")) as Profile;
 }
 
+/** How the core says which file it is. */
+const OWN_PATH = "$module.filename";
+
+/** The core as text. */
+function coreText({ flat, plan }: Parts, path: string, options: PrintOptions = {}): string {
+  return new Printer(flat, plan, options).text().replaceAll("import.meta.path", path);
+}
+
 /** Writes a core that notes what is touched, in `globalThis.evaluated` and `touched`. */
-export function writeNoting({ flat, plan }: Parts, file: string): void {
-  const text = new Printer(flat, plan, { noting: true }).text();
-  writeFileSync(file, text.replaceAll("import.meta.path", "$module.filename"));
+export function writeNoting(parts: Parts, file: string): void {
+  writeFileSync(file, coreText(parts, OWN_PATH, { noting: true }));
 }
 
 /** The sources, divided. */
@@ -57,15 +64,10 @@ export function readParts(folder: string): Parts {
   return { flat, plan: planCells(flat, readProfile()) };
 }
 
-/** The core as text that bun compiles. */
-function coreText({ flat, plan }: Parts, path: string): string {
-  return new Printer(flat, plan).text().replaceAll("import.meta.path", path);
-}
-
 /** Writes the core with compiled code beside it, which loads in a third of the time. */
 export function writeCompiled(parts: Parts, folder: string, file: string): void {
   const source = join(folder, "core.js");
-  writeFileSync(source, coreText(parts, "$module.filename"));
+  writeFileSync(source, coreText(parts, OWN_PATH));
   const form = ["--target=bun", "--format=cjs", "--bytecode", "--minify-whitespace", ...ENVIRONMENT];
   const at = file.lastIndexOf("/");
   bun(["build", source, ...form, ...EXTERNAL, `--outdir=${file.slice(0, at)}`, `--entry-naming=${file.slice(at + 1)}`]);
@@ -78,11 +80,10 @@ export function writePlain(parts: Parts, file: string): void {
 }
 
 /** Writes the core for the project's own tests, which also look at what is no export; gives where each name is. */
-export function writeOpen({ flat, plan }: Parts, file: string): Record<string, string[]> {
-  const text = new Printer(flat, plan, { open: true }).text().replaceAll("import.meta.path", "$module.filename");
-  writeFileSync(file, text);
+export function writeOpen(parts: Parts, file: string): Record<string, string[]> {
+  writeFileSync(file, coreText(parts, OWN_PATH, { open: true }));
   const names: Record<string, string[]> = {};
-  for (const one of flat.statements) (names[one.file] ??= []).push(...one.names);
+  for (const one of parts.flat.statements) (names[one.file] ??= []).push(...one.names);
   return { ...names, "src/index.ts": [] };
 }
 

@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { entryText } from "../bundle/entry.ts";
-import { namesText, readExports, readParts, writeCompiled, writePlain } from "../bundle/parts.ts";
+import { EXTERNAL, namesText, readExports, readParts, writeCompiled, writePlain } from "../bundle/parts.ts";
 import { libraryFile, root, ToolError, toolEnv, writeEmptyMap } from "../toolchain.mjs";
 import { crossBuild, hostPlatform, objections, PLATFORMS, type Platform } from "./platforms.ts";
 import { writeTypes } from "./types.ts";
@@ -27,17 +27,7 @@ function writeJson(file: string, value: object): void {
 
 /** A source and all that it imports as one file. Platform packages are found when the program runs. */
 function bundle(source: string, folder: string, name: string, form: string[]): void {
-  const options = [
-    "--external",
-    "h5wasm",
-    "--external",
-    "apache-arrow",
-    "--external",
-    "parquet-wasm",
-    "--external",
-    "zensor-*",
-    ...form,
-  ];
+  const options = [...EXTERNAL, ...form];
   run([process.execPath, "build", source, ...options, `--outdir=${folder}`, `--entry-naming=${name}`]);
   if (form === COMPILED) writeEmptyMap(join(folder, name));
 }
