@@ -73,12 +73,21 @@ export function writeTable(head: string, results: readonly Result[]): void {
   writeFileSync(file, text);
 }
 
+/** Puts any table into its place in RESULTS.md. */
+export function putTable(what: string, head: string, body: string): void {
+  const file = join(import.meta.dir, "RESULTS.md");
+  writeFileSync(file, withBody(readFileSync(file, "utf8"), what, head, body));
+}
+
 function withTable(text: string, what: string, head: string, results: readonly Result[], alike = false): string {
+  return withBody(text, what, head, alike ? `${table(results)}\n\n${summary(results)}` : table(results));
+}
+
+function withBody(text: string, what: string, head: string, body: string): string {
   const [begin, end] = [`<!-- ${what} begins -->`, `<!-- ${what} ends -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`RESULTS.md has no place for ${what}`);
   const date = new Date().toISOString().slice(0, 10);
-  const body = alike ? `${table(results)}\n\n${summary(results)}` : table(results);
   return `${text.slice(0, from)}${begin}\n\n${head}. ${date}.\n\n${body}\n\n${text.slice(to)}`;
 }
 

@@ -4,12 +4,13 @@
 // ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
 // families overhead and collections count the time that each program computes, which is what says something on a
 // computer that others use too. `--write` puts the tables into RESULTS.md. The family sweep runs when it is named
-// (sweep.ts); `--sample n` takes every nth of its rows, `--fresh` leaves results to the collector.
+// (sweep.ts), and so does memory (memory.ts), which measures bytes; `--sample n` takes every nth row of the sweep,
+// `--fresh` leaves results to the collector.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { type Case, type Clock, repetitions, type Side, sample } from "./case.ts";
-import { type Result, table, writeTable } from "./compare.ts";
+import { putTable, type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
 const FAMILIES = ["overhead", "kernels", "matmul", "collections", "io", "formats", "import"] as const;
@@ -71,10 +72,13 @@ async function main(): Promise<number> {
   });
   const rounds = Number(values.rounds);
   const sampled = Number(values.sample);
-  const unknown = positionals.filter((name) => name !== "sweep" && !FAMILIES.includes(name as never));
+  const unknown = positionals.filter(
+    (name) => name !== "sweep" && name !== "memory" && !FAMILIES.includes(name as never),
+  );
   if (unknown.length > 0 || ![rounds, sampled].every((n) => Number.isInteger(n) && n >= 1)) {
     console.error(
       `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--cpu] [--only text] [--out file] [--write]
+       bun bench/run.ts memory [--only text] [--write]
        bun bench/run.ts sweep [--sample n] [--fresh] [--only text] [--out file] [--write]`,
     );
     return 2;
@@ -87,6 +91,15 @@ async function main(): Promise<number> {
     const { sweep } = await import("./sweep.ts");
     await sweep(await describe(peer, []), peer, { ...values, sample: sampled });
     await peer.close();
+    return 0;
+  }
+  if (positionals.includes("memory")) {
+    const { memoryTable } = await import("./memory.ts");
+    const head = await describe(peer, []);
+    const found = memoryTable(python, values.only ?? "", Math.min(3, rounds));
+    console.log(`${head}\n\n${found}`);
+    if (values.write) putTable("the table of memory", head, found);
+    await peer?.close();
     return 0;
   }
   const families = FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name));

@@ -25,10 +25,11 @@ import { chosen, Device } from "./tensor/device.ts";
 import { addLateMembers, lastOfChain, type Member } from "./tensor/late-members.ts";
 import { setFinder, type Table } from "./tensor/later.ts";
 import { tellMissingMembers } from "./tensor/missing.ts";
-import { walker } from "./tensor/scope-state.ts";
+import { leaveToCollector, walker } from "./tensor/scope-state.ts";
 import { CLASSES, MEMBERS } from "./tensor/signatures.ts";
 import { Size } from "./tensor/size.ts";
 import { UntypedStorage } from "./tensor/storage.ts";
+import { beforeCollections } from "./tensor/temporaries.ts";
 import { Tensor } from "./tensor/tensor.ts";
 import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
 import { Collection, isTensorCollection } from "./tensordict/core/state.ts";
@@ -128,6 +129,7 @@ function find(table: Table, name: string): unknown {
 }
 
 setFinder(find);
+beforeCollections(leaveToCollector);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;
 tellMissingMembers("Tensor", lastOfChain(Tensor.prototype));
 addLateMembers(Tensor.prototype, {

@@ -5,6 +5,7 @@ import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/m
 import { type Scoped, scopeState, tensorsIn, tensorsOf } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
+import { collectReleased, MOST_RELEASED, released } from "../tensor/temporaries.ts";
 
 /** An open scope: `using s = scope()`. */
 export interface ScopeGuard {
@@ -24,7 +25,8 @@ class OpenScope implements ScopeGuard {
   private readonly made: Scoped[] = [];
   private readonly kept = new Set<Scoped>();
   private readonly entry = scopes.hold(this.made, "scope");
-  private open = true;
+  private readonly leftBefore = scopeState.left;
+  private open = scopeState.open.push(this.made) > 0;
 
   keep<T>(value: T): T {
     for (const t of tensorsIn(value)) this.kept.add(t);
@@ -35,6 +37,7 @@ class OpenScope implements ScopeGuard {
     if (!this.open) return;
     if (scopeState.made !== this.made && !this.entry.awaited) throw texts.scopesCross(undefined);
     this.open = false;
+    scopeState.open.splice(scopeState.open.lastIndexOf(this.made), 1);
     // A cache of keys and values, a running mean in an array: what a module has it will use again.
     for (const module of scopeState.called) for (const t of tensorsOf(module)) this.kept.add(t);
     // Which task made what is not known: all is left to the collector.
@@ -44,6 +47,8 @@ class OpenScope implements ScopeGuard {
     const around = scopeState.made;
     if (around === null) scopeState.called.clear();
     else for (const t of left) around.push(t);
+    released.bytes += scopeState.left - this.leftBefore;
+    if (released.bytes > MOST_RELEASED) collectReleased(false);
   }
 }
 
@@ -69,10 +74,15 @@ function freeUnclaimed(made: readonly Scoped[], kept: Set<Scoped>): Scoped[] {
 /**
  * Runs a function and then returns the memory of every tensor that it made, except of those in its result (in arrays,
  * objects, TensorDicts and modules too), of gradients, of what was put into a TensorDict or a module, of what modules
- * that were called have in their fields (in arrays, maps and objects there), of what a recorded graph still needs, and
- * of whatever shares bytes with these. What only variables and objects of your own hold is freed: return it, or `keep`
- * it. A tensor that was freed says so when it is used. Nothing needs a scope: it only returns memory earlier than the
- * collector would.
+ * that were used (called, or asked for a parameter, buffer or child) have in their fields (in arrays, maps and objects
+ * there), of what a recorded graph still needs, and of whatever shares bytes with these. What only variables and
+ * objects of your own hold is freed: return it, or `keep` it. A tensor that was freed says so when it is used. Nothing
+ * needs a scope: it only returns memory earlier than the collector would.
+ *
+ * A scope that makes much does not keep it all: when the collector comes while it is open, it has the first 32 MiB
+ * of its tensors, and leaves the others to the collector, as if they had been made without a scope. So a loop in a
+ * scope needs no more than those above what it needs without one. At the end they and what was made since go back at
+ * once.
  *
  * Without a function it is a guard: `using s = scope()`, and `s.keep(x)` for what has to outlive it.
  *

@@ -338,7 +338,7 @@ function runHooks(node: Node, grads: Gradients, task: Task): void {
   if (node.retained !== null) {
     for (const [index, t] of node.retained) {
       const g = grads[index] ?? null;
-      if (g !== null) t._grad = t._grad === null ? g.clone() : G.accumulate(t._grad, g, false);
+      if (g !== null) t._grad = take(t._grad === null ? g.clone() : G.accumulate(t._grad, g, false));
     }
   }
 }

@@ -4,6 +4,7 @@ import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { contiguousStrides } from "../tensor/size.ts";
+import { dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { emptyCopy } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -37,6 +38,7 @@ export function flip(source: Tensor, dims: readonly number[]): Tensor {
   frame.operand(0, out._address(), out.dtype.id, out._shape, out._strides, 0);
   frame.operand(1, start, self.dtype.id, self._shape, strides, 0);
   K.copy_copy.run(out._storage.device, "flip");
+  dropCopy(self, source);
   return out;
 }
 

@@ -6,6 +6,7 @@ import { Complex, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { drop, dropCopy, untie } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyCopy } from "./allocate.ts";
 import * as copy from "./copy.ts";
@@ -88,6 +89,7 @@ export function writeInto(
   const plain = copy.clone(target);
   write(plain, source, make(plain), mode, op);
   copy.transfer(target, plain);
+  drop(plain);
   return target;
 }
 
@@ -262,9 +264,15 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   const direct = out === undefined || (out._contiguous && out._bits === 0);
   const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.device);
   const source = copy.denseOf(self);
-  read(asView(target, [index._numel], [1], target._offset), source, flat(source, index, "take"), op);
-  if (out !== undefined && target !== out) copy.transfer(out, target);
-  return out ?? target;
+  const vector = copy.denseOf(index);
+  const to = untie(asView(target, [index._numel], [1], target._offset));
+  read(to, source, flat(source, vector, "take"), op);
+  dropCopy(source, self);
+  dropCopy(vector, index);
+  if (out === undefined || target === out) return target;
+  copy.transfer(out, target);
+  drop(target);
+  return out;
 }
 
 /** self, with the elements at positions of it read row by row replaced or added to. */
@@ -288,12 +296,18 @@ export function put(
     requireNoOverlap(self, source, op);
   }
   const direct = inplace && self._contiguous && self._bits === 0;
-  const target = direct ? self : copy.denseOf(inplace ? self : copy.clone(self));
+  const own = direct || inplace ? self : copy.clone(self);
+  const target = direct ? self : copy.denseOf(own);
+  if (own !== self) dropCopy(own, target);
   const values = copy.denseOf(source);
-  const list = asView(values, [values._numel], [1], values._offset);
-  write(target, list, flat(target, index, "put_"), accumulate ? IndexMode.add : IndexMode.assign, op);
+  const list = untie(asView(values, [values._numel], [1], values._offset));
+  const vector = copy.denseOf(index);
+  write(target, list, flat(target, vector, "put_"), accumulate ? IndexMode.add : IndexMode.assign, op);
+  dropCopy(values, source);
+  dropCopy(vector, index);
   if (direct || (!inplace && self._contiguous)) return target;
   const r = inplace ? self : emptyCopy(self);
   copy.transfer(r, target);
+  drop(target);
   return r;
 }

@@ -5,6 +5,7 @@ import * as K from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Device } from "../tensor/device.ts";
 import { contiguousStrides } from "../tensor/size.ts";
+import { dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { hasWork } from "./backend.ts";
 import * as copy from "./copy.ts";
@@ -87,6 +88,7 @@ export function write(self: Tensor, source: Tensor, s: Selection, mode: number, 
   writeFrame(dense, broadcastStrides(dense, s.shape), self, s);
   frame.attr(IndexAttr.mode, mode);
   check(K.index_put.launch(self._storage.device), op, K.index_put.path, s);
+  dropCopy(dense, source);
 }
 
 function broadcastStrides(t: Tensor, shape: readonly number[]): readonly number[] {

@@ -8,6 +8,7 @@ import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyWith } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -151,6 +152,7 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
     frame.operand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, 0);
     K.index_mask_nonzero.run(target._storage.device, "nonzero");
   }
+  dropCopy(mask, self);
   return target;
 }
 
@@ -171,8 +173,9 @@ export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
   const shape = broadcastShapes(mask._shape, self._shape, op);
   requireData(self, op);
   requireData(mask, op);
-  const bytes = maskBytes(expanded(mask, shape));
-  const source = copy.denseOf(expanded(self, shape));
+  const [where, from] = [expanded(mask, shape), expanded(self, shape)];
+  const bytes = maskBytes(where);
+  const source = copy.denseOf(from);
   const n = countTrue(bytes);
   if (out !== undefined) prepareOut(out, [n]);
   const direct = out?._contiguous === true && out._bits === 0;
@@ -184,8 +187,12 @@ export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
     frame.operand(2, bytes._address(), bytes.dtype.id, shape, bytes._strides, 0);
     K.index_mask_select.run(target._storage.device, op);
   }
-  if (out !== undefined && !direct) copy.transfer(out, target);
-  return out ?? target;
+  dropCopy(bytes, where);
+  dropCopy(source, from);
+  if (out === undefined || direct) return target;
+  copy.transfer(out, target);
+  drop(target);
+  return out;
 }
 
 /** Elements where the mask is true are replaced by those of `source`, one after another. */
@@ -203,7 +210,8 @@ export function maskedScatter(
   const shape = inplace ? expand(mask, self._shape)._shape : broadcastShapes(mask._shape, self._shape, op);
   if (inplace) requireNoPartialOverlap(self, mask, op);
   if (!self._storage.device.computes) return inplace ? self : empty(shape, self.dtype, self._storage.device);
-  const bytes = maskBytes(expanded(mask, shape));
+  const where = expanded(mask, shape);
+  const bytes = maskBytes(where);
   const values = copy.denseOf(source);
   if (countTrue(bytes) > values._numel) throw texts.maskedScatterCount(op);
   const direct = inplace && self._contiguous && self._bits === 0;
@@ -215,6 +223,10 @@ export function maskedScatter(
     frame.operand(2, values._address(), values.dtype.id, values._shape, values._strides, 0);
     K.index_mask_scatter.run(target._storage.device, op);
   }
-  if (inplace && !direct) copy.transfer(self, target);
-  return inplace ? self : target;
+  dropCopy(bytes, where);
+  dropCopy(values, source);
+  if (!inplace || direct) return target;
+  copy.transfer(self, target);
+  drop(target);
+  return self;
 }

@@ -5,6 +5,7 @@ import type { Scalar } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
 import { listText } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
@@ -63,8 +64,11 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
   const s = lanes(source, d, index, op);
   const view = target._shape.length === 0 ? asView(target, [1], [1], target._offset) : target;
   read(view, source, s, op);
-  if (out !== undefined && target !== out) copy.transfer(out, target);
-  return out ?? target;
+  dropCopy(source, self);
+  if (out === undefined || target === out) return target;
+  copy.transfer(out, target);
+  drop(target);
+  return out;
 }
 
 function checkGather(self: Tensor, d: number, index: Tensor): void {

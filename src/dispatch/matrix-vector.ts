@@ -6,6 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { CONJ, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { cast, copyInto, fill } from "./copy.ts";
@@ -162,7 +163,10 @@ export function addr(
   const columnOf = asView(left, [left._numel, 1], [left._strides[0] as number, 1], left._offset);
   const product = binary(MUL, columnOf, vec2);
   const common = promoteTypes(self.dtype, product.dtype);
-  const r = isZero(beta) ? castTo(product, common) : binary(ADD, times(base, beta), product);
+  const scaled = isZero(beta) ? null : times(base, beta);
+  const r = scaled === null ? castTo(product, common) : binary(ADD, scaled, product);
+  dropCopy(product, r);
+  if (scaled !== null) dropCopy(scaled, base);
   const target = inplace ? self : out;
   if (target === undefined) return r;
   requireCast(common, target.dtype);
@@ -170,7 +174,9 @@ export function addr(
     prepareOut(target, shape);
     for (const t of [self, vec1, vec2]) requireNoPartialOverlap(target, t, "addr");
   }
-  return copyInto(target, r);
+  copyInto(target, r);
+  drop(r);
+  return target;
 }
 
 const castTo = (t: Tensor, dtype: DType): Tensor => (t.dtype === dtype ? t : cast(t, dtype));

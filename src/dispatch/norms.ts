@@ -4,6 +4,7 @@ import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { type DType, float32, toReal } from "../tensor/dtype.ts";
+import { drop, dropCopy, tidy, untie } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { abs } from "./arith.ts";
 import { hasWork } from "./backend.ts";
@@ -74,11 +75,12 @@ function orderOf(ord: Scalar): number {
 
 /** Norms of single elements: their sizes, also where a power of those leaves the dtype's range. */
 function sizesInto(target: Tensor, self: Tensor, mask: readonly boolean[], dtype: DType | null): Tensor {
-  const sizes = abs(cast(self, dtype ?? self.dtype), undefined, false);
+  const sizes = tidy(() => abs(cast(self, dtype ?? self.dtype), undefined, false));
   requireNoPartialOverlap(target, self, NAME);
   const left = sizes._strides.filter((_, d) => !mask[d]);
   const strides = target._shape.length === left.length ? left : sizes._strides;
-  transfer(target, asView(sizes, target._shape, strides, sizes._offset));
+  transfer(target, untie(asView(sizes, target._shape, strides, sizes._offset)));
+  drop(sizes);
   return target;
 }
 
@@ -105,17 +107,36 @@ export function vectorNorm(
   // Sums of short floats are rounded once, after the root.
   const wide = result.itemsize < 4 ? float32 : result;
   const total = wide === result ? target : resultFor(self, shape, wide, undefined, NAME);
-  let sizes = self.dtype.category === 3 ? abs(cast(self, dtype ?? self.dtype), undefined, false) : self;
   const kernel = kernelOf(p);
-  if (kernel === null) {
-    sizes = binary(POW, abs(cast(sizes, wide), undefined, false), p);
-  }
+  const sizes = sizesOf(self, dtype, kernel === null ? p : null, wide);
   const k = kernel ?? K.reduce_sum;
   if (out === undefined && mask.every((reduced) => reduced) && direct(sizes)) {
     reduceAll(k, NAME, sizes, total, wide.compute);
   } else reduceInto(k, NAME, sizes, mask, [total], wide, UNDIVIDED);
+  dropCopy(sizes, self);
   if (p === 2) unary(SQRT, total, total, true);
   else if (kernel === null) binary(POW, total, 1 / p, total, true);
-  if (total !== target) transfer(target, total);
+  if (total !== target) {
+    transfer(target, total);
+    drop(total);
+  }
   return target;
+}
+
+/** What is added up: the elements themselves, their sizes, or a power of those that no kernel has. */
+function sizesOf(self: Tensor, dtype: DType | null, power: number | null, wide: DType): Tensor {
+  let sizes = self;
+  const next = (t: Tensor): void => {
+    dropCopy(sizes, self);
+    sizes = t;
+  };
+  if (self.dtype.category === 3) {
+    next(cast(self, dtype ?? self.dtype));
+    next(abs(sizes, undefined, false));
+  }
+  if (power === null) return sizes;
+  next(cast(sizes, wide));
+  next(abs(sizes, undefined, false));
+  next(binary(POW, sizes, power));
+  return sizes;
 }

@@ -6,6 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import type { Device } from "../tensor/device.ts";
 import { bfloat16, bool, type DType, float16, toReal } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";
+import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
   empty,
@@ -109,7 +110,9 @@ export function ldexp(self: Tensor, other: Tensor, out: Out, inplace: boolean): 
   }
   if (self.dtype.category !== 2 || !isWhole(other)) {
     const power = unary(EXP2, other, emptyBeside(other, EXP2.rule.compute(other.dtype)));
-    return binary(TIMES, self, power, out, inplace);
+    const result = binary(TIMES, self, power, out, inplace);
+    drop(power);
+    return result;
   }
   refuse(REFUSALS.ldexp_cpu_exp, other.dtype, "ldexp");
   return binary(LDEXP, self, other, out, inplace);

@@ -7,6 +7,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
+import { dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -154,7 +155,9 @@ function whole(p: Picked, self: Tensor): Tensor {
   }
   refuse(REFUSALS.median_cpu, self.dtype, p.op);
   const places = empty([], int64, self._storage.device);
-  launch(p, { source: denseOf(self), shape: [self._numel], strides: ONE, at: 0 }, 1, [result, places]);
+  const source = denseOf(self);
+  launch(p, { source, shape: [self._numel], strides: ONE, at: 0 }, 1, [result, places]);
+  dropCopy(source, self);
   return result;
 }
 

@@ -9,6 +9,7 @@ import { CPU, type Device } from "../tensor/device.ts";
 import { bool, complex128, type DType, float64, int32, int64, toReal, uint64 } from "../tensor/dtype.ts";
 import { losesDigits, wordOf } from "../tensor/integers.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { drop } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
   broadcastShapes,
@@ -294,6 +295,7 @@ export function general(
     const rounded = empty(shape, result, target._storage.device);
     launch(p, rounded, operands, compute, setAttrs);
     transfer(target, rounded);
+    drop(rounded);
     return target;
   }
   launch(p, target, operands, compute, setAttrs);

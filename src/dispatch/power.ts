@@ -5,6 +5,7 @@ import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, bool, type DType, float16 } from "../tensor/dtype.ts";
+import { dropCopy } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes } from "./allocate.ts";
 import { denseOf, fill } from "./copy.ts";
@@ -32,12 +33,18 @@ export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor 
     return toNumber(a as Tensor, b, common, out, inplace);
   }
   if (!(a instanceof Tensor) && scalarKind(a) !== "bool" && realValue(a) === 1) {
-    return fill(one(COPY, denseOf(b), common, out, inplace), 1);
+    const dense = denseOf(b);
+    const ones = fill(one(COPY, dense, common, out, inplace), 1);
+    if (ones !== dense) dropCopy(dense, b);
+    return ones;
   }
   if (a instanceof Tensor && common === bool) broadcastShapes(a._shape, b._shape, "pow");
   refuse(REFUSALS.pow, common);
   // torch gives the powers of a number row by row.
-  return binary(POW, a, a instanceof Tensor || out !== undefined ? b : denseOf(b), out, inplace);
+  const powers = a instanceof Tensor || out !== undefined ? b : denseOf(b);
+  const result = binary(POW, a, powers, out, inplace);
+  dropCopy(powers, b);
+  return result;
 }
 
 /** A number without an imaginary part; NaN, which equals none, for others. */

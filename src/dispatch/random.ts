@@ -10,6 +10,7 @@ import type { Scalar } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
@@ -326,6 +327,8 @@ function withReplacement(
   sampleFrame(weights, sums, rows, n, samples, to);
   fills.useGenerator(used, self._storage.device);
   const status = K.random_multinomial.launch(self._storage.device);
+  drop(sums);
+  dropCopy(weights, self);
   if (status === STATUS.invalid_distribution) throw texts.multinomialInvalid("multinomial", WRONG_WEIGHTS[detail(0)]);
   if (status !== STATUS.ok) throw texts.multinomialFailed(undefined, status);
 }
@@ -347,13 +350,16 @@ function withoutReplacement(
   const room = empty([n], int64, self._storage.device);
   sampleFrame(scores, room, rows, n, samples, to);
   K.random_largest.run(self._storage.device, "multinomial");
+  dropCopy(scores, q);
+  for (const t of [q, room]) drop(t);
 }
 
 const DIV = { name: "div", kernel: K.binary_div, rule: RULES.float };
 
 function checkWeights(self: Tensor, rows: number, n: number): void {
   const op = "multinomial";
-  const dense = denseOf(onCpu(self));
+  const here = onCpu(self);
+  const dense = denseOf(here);
   const values = readNumbers(dense._address(), self.dtype.id, rows * n, 1);
   for (let i = 0; i < rows * n; i++) {
     if (!((values[i] as number) >= 0 && (values[i] as number) < Infinity)) throw texts.multinomialProbabilities(op);
@@ -363,4 +369,6 @@ function checkWeights(self: Tensor, rows: number, n: number): void {
     for (let i = r * n; i < (r + 1) * n && !positive; i++) positive = (values[i] as number) > 0;
     if (!positive) throw texts.multinomialSum(op);
   }
+  dropCopy(dense, here);
+  dropCopy(here, self);
 }

@@ -7,6 +7,7 @@ import * as frame from "../ffi/frame.ts";
 import { bool, type DType, getDefaultDtype } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { denseOf, sameElements } from "./copy.ts";
 import { binary, general, type Pointwise, RULES } from "./pointwise.ts";
@@ -35,7 +36,10 @@ export function equal(self: Tensor, other: Tensor): boolean {
   frame.operand(0, a._address(), a.dtype.id, a._shape, a._strides, 0);
   frame.operand(1, b._address(), b.dtype.id, b._shape, b._strides, 0);
   K.reduce_equal.run(a._storage.device, "equal", a.dtype.scalarType);
-  return frame.detail(0) !== 0;
+  const result = frame.detail(0) !== 0;
+  dropCopy(a, self);
+  dropCopy(b, other);
+  return result;
 }
 
 function requireTolerance(name: string, value: number): void {
@@ -69,5 +73,8 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
 }
 
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
-  return all(isclose(self, other, rtol, atol, equalNan)).item<boolean>();
+  const close = isclose(self, other, rtol, atol, equalNan);
+  const result = all(close).item<boolean>();
+  drop(close);
+  return result;
 }

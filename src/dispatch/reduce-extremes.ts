@@ -4,6 +4,7 @@ import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -159,7 +160,10 @@ function argExtreme(
   if (!hasWork(indices)) return indices;
   const values = empty(indices._shape, self.dtype, self._storage.device);
   // The position among all elements is counted in row-major order.
-  reduceInto(k, op, dim === null ? denseOf(self) : self, mask, [values, indices], self.dtype, []);
+  const source = dim === null ? denseOf(self) : self;
+  reduceInto(k, op, source, mask, [values, indices], self.dtype, []);
+  dropCopy(source, self);
+  drop(values);
   return indices;
 }
 

@@ -4,7 +4,7 @@ import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { toReal } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";
-import { untie } from "../tensor/temporaries.ts";
+import { drop, dropCopy, untie } from "../tensor/temporaries.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { abs, where } from "./arith.ts";
 import { cast } from "./copy.ts";
@@ -32,7 +32,11 @@ function realParts(t: Tensor): Tensor {
 /** The greatest element of each line, zero where that is infinite. */
 function finiteMaxima(x: Tensor, dim: number | readonly number[]): Tensor {
   const maxima = amax(realParts(x), dim, true);
-  return where(binary(EQ, abs(maxima, undefined, false), Number.POSITIVE_INFINITY), 0, maxima, undefined);
+  const size = abs(maxima, undefined, false);
+  const isInfinite = binary(EQ, size, Number.POSITIVE_INFINITY);
+  const result = where(isInfinite, 0, maxima, undefined);
+  for (const t of [maxima, size, isInfinite]) drop(t);
+  return result;
 }
 
 export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim: boolean, out?: Tensor): Tensor {
@@ -46,11 +50,15 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
   const powers = binary(SUB, x, maxima);
   unary(EXP, powers, powers, true);
   const result = sumDims(powers, dim, keepdim, null, out);
+  drop(powers);
+  dropCopy(x, self);
   unary(LOG, result, result, true);
   const every = typeof dim !== "number" && dim.length === 0;
   if (!keepdim && !every) {
     const shape = reducedShape(x._shape, reducedDims(dim, x._shape.length, NAME), false);
     setGeometry(maxima, shape, contiguousStrides(shape), 0);
   }
-  return binary(ADD, result, maxima, result, true);
+  binary(ADD, result, maxima, result, true);
+  drop(maxima);
+  return result;
 }

@@ -7,6 +7,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, complex128, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -61,7 +62,11 @@ function running(
   frame.operand(1, source._address(), source.dtype.id, source._shape, source._strides, source._bits);
   frame.attr(ScanAttr.dim, at);
   k.run(to._storage.device, op, result.scalarType);
-  if (to !== target) transfer(target, to);
+  if (to !== target) {
+    transfer(target, to);
+    drop(to);
+  }
+  dropCopy(source, self);
   return target;
 }
 

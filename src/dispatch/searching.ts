@@ -9,6 +9,7 @@ import { scalarKind } from "../tensor/complex.ts";
 import { bool, complex128, type DType, float32, float64, int32, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -100,6 +101,9 @@ export function searchsorted(
   frame.attr(SearchAttr.ordered, order === null ? 0 : 1);
   frame.attr(SearchAttr.fault, faultNumber("searchsorted"));
   if (K.search_searchsorted.launch(to._storage.device) !== 0) throw faultError("searchsorted", 0, 0, 0);
+  dropCopy(a, rows);
+  dropCopy(b, self);
+  if (order !== null) dropCopy(order, sorter);
   return to === target ? target : copyInto(target, to);
 }
 
@@ -134,7 +138,8 @@ export function isin(self: Operand, tests: Operand, _unique: boolean, invert: bo
   const d = compared(common);
   const dense = denseAs(among, d);
   const flat = region(dense, [among._numel], [1], dense._offset);
-  const rows = flat._numel === 1 ? flat : (sort(flat, 0, false)[0] as Tensor);
+  const [rows, order] =
+    flat._numel === 1 ? [flat, null] : (sort(flat, 0, false) as readonly Tensor[] as [Tensor, Tensor]);
   const values = denseAs(elements, d);
   const direct = target._contiguous && target._storage !== values._storage;
   const to = direct ? target : empty(target._shape, bool, target._storage.device);
@@ -147,6 +152,9 @@ export function isin(self: Operand, tests: Operand, _unique: boolean, invert: bo
   frame.attr(SearchAttr.perRow, values._numel);
   frame.attr(SearchAttr.ordered, 0);
   K.search_isin.run(to._storage.device, op, d.scalarType);
+  for (const t of order === null ? [] : [rows, order]) drop(t);
+  dropCopy(dense, among);
+  dropCopy(values, elements);
   if (invert) unary(NOT, to, to, true);
   return to === target ? target : copyInto(target, to);
 }

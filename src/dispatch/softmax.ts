@@ -6,6 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { requireKept } from "../tensor/storage.ts";
+import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -35,7 +36,11 @@ function launch(kernel: Kernel, target: Tensor, sources: readonly Tensor[], dim:
   }
   frame.attr(SoftmaxAttr.dim, dim);
   kernel.run(r._storage.device, name, r.dtype.scalarType);
-  return dense ? target : copyInto(target, r);
+  for (let i = 0; i < inputs.length; i++) dropCopy(inputs[i] as Tensor, sources[i]);
+  if (dense) return target;
+  copyInto(target, r);
+  drop(r);
+  return target;
 }
 
 function forward(kernel: Kernel, name: string, self: Tensor, dim: number, out: Tensor | undefined): Tensor {

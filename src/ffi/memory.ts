@@ -101,26 +101,39 @@ export function paceDevices(total: number): void {
   onDevices.set({ young, mostYoung: 4 * young, old: 2 * young });
 }
 
-let nextFull = 0;
+/** Lists of objects that may be dead let go of them, but for so many bytes. */
+let letGo = (_most?: number): void => {};
+
+/** Told by the room that has such lists. */
+export function beforeCollections(run: (most?: number) => void): void {
+  letGo = run;
+}
+
+/** When the last full collection ended, and what it took. */
+let lastFull = 0;
+let fullCost = 0;
 
 /**
- * Collects before results that nobody uses any more pile up: full collections may take a twentieth of the time at most
- * while memory grows slowly. Operators look before they begin: from within one, the collector would find what its
- * frames hold of the last call's result, take it for alive and keep it until the next full collection.
+ * Collects before results that nobody uses any more pile up: full collections may take a twentieth of the time while
+ * memory grows slowly, and up to a third where it grows fast. Operators look before they begin: from within one, the
+ * collector would find what its frames hold of the last call's result, take it for alive and keep it until the next
+ * full collection.
  */
 function collect(): void {
   attention.bits &= ~MEMORY;
   // Blocks that were given back by hand since then no longer count.
   if (!onHost.isDue && !onDevices.isDue) return;
+  letGo();
   const before = performance.now();
   edenGC();
   const start = performance.now();
-  const growth = Math.max(onHost.growth, onDevices.growth);
-  const full = growth > 1 && (start >= nextFull || growth > 4);
+  const growth = Math.max(onHost.survey(), onDevices.survey());
+  const isOutgrown = onHost.isOutgrown || onDevices.isOutgrown;
+  const full = isOutgrown || (growth > 1 && start >= lastFull + fullCost * Math.max(20 / growth, growth > 5 ? 2 : 6));
   if (full) {
     fullGC();
-    const end = performance.now();
-    nextFull = end + 20 * (end - start);
+    lastFull = performance.now();
+    fullCost = lastFull - start;
   }
   onHost.collected(full, before, start - before);
   onDevices.collected(full, before, start - before);
@@ -148,11 +161,13 @@ export function collectReleased(midway: boolean): void {
   if (left >= MOST_RELEASED && start < (midway ? nextWithin : nextBehind) && left < enough) return;
   released.bytes = 0;
   if (left < MOST_RELEASED) return;
+  letGo();
   native.zs_clear_stack();
   fullGC();
   const end = performance.now();
-  nextFull = end + 20 * (end - start);
-  nextWithin = nextFull;
+  lastFull = end;
+  fullCost = end - start;
+  nextWithin = end + 20 * fullCost;
   if (!midway) {
     // What other programs do meanwhile makes one longer now and then.
     cost = Math.min(1.1 * cost, end - start);
@@ -265,6 +280,7 @@ export function allocateBlock(nbytes: number): number {
   countBlock(nbytes);
   let address = native.zs_alloc(nbytes);
   if (address === 0) {
+    letGo(0);
     Bun.gc(true);
     emptyCache();
     address = native.zs_alloc(nbytes);

@@ -10,7 +10,7 @@ import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { tellMissingMembers } from "../tensor/missing.ts";
-import { scopeState, take } from "../tensor/scope-state.ts";
+import { noteUse, scopeState, take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
@@ -416,7 +416,7 @@ function connect(module: Module, name: string): void {
   Object.defineProperty(module, name, {
     configurable: true,
     enumerable: false,
-    get: () => r.parameters.get(name) ?? r.buffers.get(name) ?? r.modules.get(name)?._itself ?? null,
+    get: () => noteUse(r.parameters.get(name) ?? r.buffers.get(name) ?? r.modules.get(name)?._itself ?? null, module),
     set: (value: unknown) => assign(r, name, value),
   });
 }

@@ -344,15 +344,24 @@ export function installChecks(target: object, table: Readonly<Record<string, str
   }
 }
 
+type Around = (self: unknown, name: string, method: Method, args: unknown[]) => unknown;
+let around: Around | null = null;
+
+/** From now on methods whose errors are explained, those of collections, are called by this. */
+export function callMethodsBy(run: Around): void {
+  around = run;
+}
+
 /** A method behind its checks. Calls without options are the most, and go on with the arguments as they came. */
 function checked(name: string, text: string, method: Method, explain?: Explain): Method {
   let signature: Signature | undefined;
   if (explain !== undefined) {
     return function (...args) {
       try {
-        if (args.length === 0 && text === "") return method.call(this);
+        if (around === null && args.length === 0 && text === "") return method.call(this);
         signature ??= parse(text);
-        return method.apply(this, placed(name, signature, args));
+        const given = placed(name, signature, args);
+        return around === null ? method.apply(this, given) : around(this, name, method, given);
       } catch (error) {
         throw explain(name, error, [this, ...args]);
       }

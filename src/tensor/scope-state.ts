@@ -12,15 +12,70 @@ export interface Scoped {
 export const scopeState: {
   /** The tensors of the innermost scope; null outside of all scopes. */
   made: Scoped[] | null;
+  /** The lists of all scopes that are open, the outermost first. */
+  readonly open: Scoped[][];
+  /** Bytes of tensors that they left to the collector. */
+  left: number;
   /** Tensors that something outside of all scopes has taken: a gradient, a module, a dictionary. */
   readonly taken: WeakSet<Scoped>;
-  /** Modules that were called in the scopes that are open: what they hold by then they hold for longer. */
+  /** Modules that were used in the scopes that are open. */
   readonly called: Set<object>;
-} = { made: null, taken: new WeakSet(), called: new Set() };
+} = { made: null, open: [], left: 0, taken: new WeakSet(), called: new Set() };
+
+/** Bytes that tensors of open scopes have when a collection comes: those that were made first. */
+const MOST_HELD = 32 * 2 ** 20;
+/** An entry counts as so many at least, so that lists are short. */
+const LEAST = 16 * 2 ** 10;
+/** Entries of a list that are worth a look, when tensors are too small to be counted. */
+const MANY = 2 * (MOST_HELD / LEAST);
+
+/**
+ * What scopes hold the collector cannot take, though the program may have dropped it. So before a collection they keep
+ * what was made first, which has outlived one already, and leave all else to the collector, while it is young.
+ */
+export function leaveToCollector(most = MOST_HELD): void {
+  let room = most;
+  const counted = new Set<Storage>();
+  for (const list of scopeState.open) {
+    let n = 0;
+    for (let i = 0; i < list.length; i++) {
+      const t = list[i] as Scoped;
+      const storage = t._storage;
+      // Given back meanwhile, by hand or by the library.
+      if (storage.claims === 0) continue;
+      const cost = counted.has(storage) ? LEAST : Math.max(LEAST, bytesOf(storage));
+      if (cost > room) {
+        scopeState.left += bytesOf(storage);
+        continue;
+      }
+      room -= cost;
+      if (cost > LEAST) counted.add(storage);
+      list[n++] = t;
+    }
+    list.length = n;
+  }
+}
+
+/** Pages of files belong to the system, arrays to the user. */
+const bytesOf = ({ kind, nbytes }: Storage): number => (kind === "mapped" || kind === "borrowed" ? 0 : nbytes);
+
+/** A tensor was made in a scope. */
+export function enlist(t: Scoped, list: Scoped[]): void {
+  if (list.push(t) > MANY && scopeState.open.includes(list)) leaveToCollector();
+}
 
 /** Something that outlives the scope holds this tensor from now on: a scope leaves it to the collector. */
 export function take<T>(value: T): T {
   if (scopeState.made !== null) for (const t of tensorsIn(value)) scopeState.taken.add(t);
+  return value;
+}
+
+/**
+ * A module gave one of its members, as it does to its methods, or was given others: what it has in its fields when a
+ * scope that is open now ends, it keeps.
+ */
+export function noteUse<T>(value: T, module: object): T {
+  if (scopeState.made !== null) scopeState.called.add(module);
   return value;
 }
 

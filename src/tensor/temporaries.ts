@@ -10,7 +10,7 @@ import { attention, TAKERS } from "../ffi/attention.ts";
 import { type Scoped, scopeState, walker } from "./scope-state.ts";
 import type { Storage } from "./storage.ts";
 
-export { collectReleased, MOST_RELEASED, released } from "../ffi/memory.ts";
+export { beforeCollections, collectReleased, MOST_RELEASED, released } from "../ffi/memory.ts";
 
 /** Turned off by tests, which compare. */
 export const giving = { enabled: true };
@@ -68,6 +68,16 @@ export function finishTaken(): void {
   if (made.length > 0) giveUpAll();
 }
 
+/** Ends what `begin` began: gives up what was made, but for these. */
+export function finishHeld(held: ReadonlySet<unknown>): void {
+  close();
+  for (const t of made) {
+    if (!held.has(t) && !scopeState.taken.has(t)) giveUp(t._storage);
+    else if (around !== null) around.push(t);
+  }
+  made.length = 0;
+}
+
 function giveUpAll(): void {
   for (let i = 0; i < made.length; i++) giveUp((made[i] as Scoped)._storage);
   made.length = 0;
@@ -107,6 +117,11 @@ export function drop(t: Scoped): void {
   if (!giving.enabled || (attention.bits & TAKERS) !== 0) return;
   leaveScope(t);
   giveUp(t._storage);
+}
+
+/** The same for what was copied where `original` could not be used as it is. */
+export function dropCopy(t: Scoped, original: unknown): void {
+  if (t !== original) drop(t);
 }
 
 /** A tensor without a claim of its own: somebody else's holds its bytes for as long as it is used. */

@@ -11,7 +11,7 @@ import { refuseEmpty } from "./disposed.ts";
 import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
 import { takeLateMembers } from "./late-members.ts";
 import { later } from "./later.ts";
-import { scopeState } from "./scope-state.ts";
+import { enlist, scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
 import type { TypedStorageLike } from "./storage-types.ts";
@@ -155,7 +155,7 @@ export class Tensor {
     this._contiguous = contiguous;
     this._version = version;
     storage.claims++;
-    if (scopeState.made !== null) scopeState.made.push(this);
+    if (scopeState.made !== null) enlist(this, scopeState.made);
   }
 
   /** Sizes, as a frozen array. @torch Tensor.shape */

@@ -1,13 +1,15 @@
 // A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
 
-import { checkedArguments } from "../../tensor/checks.ts";
+import { callMethodsBy, checkedArguments } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { take } from "../../tensor/scope-state.ts";
 import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isMemberBatch, memberBatch } from "../core/batch.ts";
 import { checkCollections } from "../core/collection-checks.ts";
+import { givingBack } from "../core/giving-back.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import type { LazyOf } from "../core/path-types.ts";
@@ -163,6 +165,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
   constructor(...args: LazyArguments) {
     const [members, options] = lazyArguments(args);
     super(lazyState(members, options));
+    callMethodsBy(givingBack);
     const rank = this._batchSize.length - 1;
     const { stackDim = 0 } = options;
     this._members = [...members];
@@ -290,7 +293,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
   insert(index: number, td: Td): void {
     requireUnlocked(this);
     requireMember(this, td);
-    this._members.splice(index, 0, td);
+    this._members.splice(index, 0, take(td));
     this._resize();
   }
 
@@ -307,7 +310,7 @@ export class LazyStackedTensorDict<in out S extends Schema = Schema> extends Ten
     }
     const added = [...tensordict];
     for (const td of added) requireMember(this, td);
-    for (const td of added) this._members.push(td);
+    for (const td of added) this._members.push(take(td));
     this._resize();
   }
 

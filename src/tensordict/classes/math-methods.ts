@@ -1,6 +1,7 @@
 // Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
 
 import type { DType, DTypeName } from "../../tensor/dtype.ts";
+import { tidy } from "../../tensor/temporaries.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, unravelKey } from "../core/keys.ts";
 import { BINARY, CASTS, COMPARE, REDUCE, TESTS, UNARY, WITHOUT_INPLACE } from "../core/math-names.ts";
@@ -65,7 +66,7 @@ export abstract class MathMethods<in out S = Schema> extends Collection<S> {
   rsub(other: Operand, options: DefaultOptions & AlphaOptions = {}): this | Td {
     const { alpha = null } = options;
     const less: BinaryFunction = (a, b) => {
-      if (alpha === null) return a.sub(b as Tensor).neg();
+      if (alpha === null) return tidy(() => a.sub(b as Tensor).neg());
       return b instanceof Tensor && isTensorCollection(other)
         ? b.sub(a, { alpha })
         : a

@@ -1,6 +1,7 @@
 // Comparing two collections, entry by entry, as tests do.
 import { inOrder } from "../../tensor/checks.ts";
 import { AssertionError, KeyError, RuntimeError } from "../../tensor/errors.ts";
+import { tidy } from "../../tensor/temporaries.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { pythonString } from "../core/keys.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
@@ -21,7 +22,7 @@ interface Bounds {
 
 function compareTensors(a: Tensor, b: Tensor, path: readonly string[], { rtol, atol, equalNan, msg }: Bounds): void {
   const same = `${a.shape}` === `${b.shape}`;
-  if (same && a.to("float64").isclose(b.to("float64"), { rtol, atol, equalNan }).all().item()) return;
+  if (same && tidy(() => a.to("float64").isclose(b.to("float64"), { rtol, atol, equalNan }).all().item())) return;
   const apart = same ? a.to("float64").sub(b.to("float64")).pow(2).mean().sqrt().item() : Number.NaN;
   const shapes = same ? `got mse = ${Number(apart).toFixed(4)}` : `got the shapes ${a.shape} and ${b.shape}`;
   throw new AssertionError(`key ${named(path)} does not match, ${shapes}${msg === "" ? "" : `\n${msg}`}`);

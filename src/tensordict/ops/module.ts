@@ -5,6 +5,7 @@ import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
 import { refuseOverlap } from "../../tensor/modes.ts";
 import { setOwn } from "../../tensor/objects.ts";
+import { noteUse } from "../../tensor/scope-state.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
@@ -95,6 +96,7 @@ export function toModule(td: Td, module: ModuleLike, options: ToModuleOptions = 
   [td, module, options = {}] = inOrder<Parameters<typeof toModule>>("toModule", FUNCTIONS.toModule, arguments);
   const before = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
   const done: Swap[] = [];
+  noteUse(td, module);
   try {
     swap(td, module, before, done, options?.preserveModuleState !== false);
   } catch (error) {

@@ -3,6 +3,7 @@ import { inOrder } from "../../tensor/checks.ts";
 import { NotImplementedError, RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { givingBack } from "../core/giving-back.ts";
 import { pythonString } from "../core/keys.ts";
 import { mapEntries } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
@@ -217,7 +218,9 @@ export function padTd(tensordict: Td, padSize: readonly number[], value = 0, opt
   [tensordict, padSize, value = 0, options = {}] = inOrder<Parameters<typeof padTd>>("pad", FUNCTIONS.pad, arguments);
   const widths = widthsOf(tensordict, padSize);
   check(tensordict, widths);
-  if (options.inplace !== true) return padTree(tensordict, widths, value);
+  if (options.inplace !== true) {
+    return givingBack(tensordict, "pad", () => padTree(tensordict, widths, value), []) as Td;
+  }
   const writes: Writes = [];
   if (isNonTensor(tensordict)) planValues(tensordict, widths, writes);
   else planPad(tensordict, widths, value, writes);

@@ -2,6 +2,7 @@
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, TypeError, ValueError, warn } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
+import { drop, tidy } from "../../tensor/temporaries.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { mapEntries } from "../core/mapping.ts";
 import { noNested } from "../core/nested.ts";
@@ -139,17 +140,18 @@ function dimOf(op: string, options: ReduceOptions): ReduceDim | undefined {
 export function reduceTogether<R>(td: Td, op: string, options: ReduceOptions, run: Reducer<R>): R {
   const dim = dimOf(op, options);
   if (dim === undefined) {
-    return run(
-      joined(td, op, 0, (t) => t.contiguous().flatten()),
-      null,
-      false,
-    );
+    return tidy(() => {
+      const all = joined(td, op, 0, (t) => t.contiguous().flatten());
+      return run(all, null, false);
+    });
   }
   if (dim === null) throw noneForDim("cat");
   const rank = td._batchSize.length;
   if (dim === "feature") {
-    const all = joined(dense(td), op, -1, (t) => features(t, rank));
-    return run(all, -1, false);
+    return tidy(() => {
+      const all = joined(dense(td), op, -1, (t) => features(t, rank));
+      return run(all, -1, false);
+    });
   }
   const at = typeof dim === "number" ? dim : (dim[0] as number);
   const dims = typeof dim === "number" ? [dim] : dim;
@@ -158,7 +160,9 @@ export function reduceTogether<R>(td: Td, op: string, options: ReduceOptions, ru
     const text = typeof dim === "number" ? String(dim) : tuple(dim);
     warn(`${op}(dim=${text}, reduce=True) counts a negative dim from the end of each leaf.`, "FutureWarning");
   }
-  return run(all, dim, options.keepdim === true);
+  const result = run(all, dim, options.keepdim === true);
+  if (result !== all) drop(all);
+  return result;
 }
 
 /** The batch dimensions of a reduction: one or several, as it takes them. */
