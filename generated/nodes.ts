@@ -13,11 +13,14 @@ import type { Tensor } from "../src/tensor/tensor.ts";
 
 function make_index_Backward() {
   return class index_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexBackward0";
     }
-    indices!: S.Saved;
-    self!: S.Geometry;
+    declare indices: S.Saved;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -40,11 +43,14 @@ export function index_Backward() {
 
 function make_index_put_Backward() {
   return class index_put_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexPutBackward0";
     }
-    indices!: S.Saved;
-    accumulate!: boolean;
+    declare indices: S.Saved;
+    declare accumulate: boolean;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -68,12 +74,15 @@ export function index_put_Backward() {
 
 function make_index_select_Backward() {
   return class index_select_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexSelectBackward0";
     }
-    dim!: number;
-    index!: S.Saved;
-    self!: S.Geometry;
+    declare dim: number;
+    declare index: S.Saved;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -97,13 +106,16 @@ export function index_select_Backward() {
 
 function make_index_add_Backward() {
   return class index_add_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexAddBackward0";
     }
-    dim!: number;
-    index!: S.Saved;
-    source!: S.Saved;
-    alpha!: Scalar;
+    declare dim: number;
+    declare index: S.Saved;
+    declare source: S.Saved;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -130,12 +142,15 @@ export function index_add_Backward() {
 
 function make_index_copy_Backward() {
   return class index_copy_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexCopyBackward0";
     }
-    dim!: number;
-    index!: S.Saved;
-    source!: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
+    declare source: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -161,11 +176,14 @@ export function index_copy_Backward() {
 
 function make_index_fill_int_Tensor_Backward() {
   return class index_fill_int_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexFillBackward1";
     }
-    dim!: number;
-    index!: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -189,11 +207,14 @@ export function index_fill_int_Tensor_Backward() {
 
 function make_index_fill_Backward() {
   return class index_fill_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "IndexFillBackward0";
     }
-    dim!: number;
-    index!: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -216,12 +237,15 @@ export function index_fill_Backward() {
 
 function make_gather_Backward() {
   return class gather_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "GatherBackward0";
     }
-    self!: S.Saved;
-    dim!: number;
-    index!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -246,11 +270,14 @@ export function gather_Backward() {
 
 function make_scatter_Backward() {
   return class scatter_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ScatterBackward0";
     }
-    dim!: number;
-    index!: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -274,11 +301,14 @@ export function scatter_Backward() {
 
 function make_scatter_value_Backward() {
   return class scatter_value_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ScatterBackward1";
     }
-    dim!: number;
-    index!: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -301,7 +331,11 @@ export function scatter_value_Backward() {
 
 function make_scatter_reduce_Backward() {
   return class scatter_reduce_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return "NotImplemented";
     }
@@ -326,7 +360,11 @@ export function scatter_reduce_Backward() {
 
 function make_scatter_value_reduce_Backward() {
   return class scatter_value_reduce_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return "NotImplemented";
     }
@@ -346,11 +384,14 @@ export function scatter_value_reduce_Backward() {
 
 function make_scatter_add_Backward() {
   return class scatter_add_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ScatterAddBackward0";
     }
-    dim!: number;
-    index!: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -374,10 +415,13 @@ export function scatter_add_Backward() {
 
 function make_masked_fill_Tensor_Backward() {
   return class masked_fill_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaskedFillBackward1";
     }
-    mask!: S.Saved;
+    declare mask: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -400,10 +444,13 @@ export function masked_fill_Tensor_Backward() {
 
 function make_masked_fill_Backward() {
   return class masked_fill_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaskedFillBackward0";
     }
-    mask!: S.Saved;
+    declare mask: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -425,11 +472,14 @@ export function masked_fill_Backward() {
 
 function make_masked_select_Backward() {
   return class masked_select_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaskedSelectBackward0";
     }
-    mask!: S.Saved;
-    self!: S.Geometry;
+    declare mask: S.Saved;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -452,11 +502,14 @@ export function masked_select_Backward() {
 
 function make_masked_scatter_Backward() {
   return class masked_scatter_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaskedScatterBackward0";
     }
-    mask!: S.Saved;
-    source!: S.Geometry;
+    declare mask: S.Saved;
+    declare source: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -480,11 +533,14 @@ export function masked_scatter_Backward() {
 
 function make_take_Backward() {
   return class take_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "TakeBackward0";
     }
-    index!: S.Saved;
-    self!: S.Geometry;
+    declare index: S.Saved;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -507,12 +563,15 @@ export function take_Backward() {
 
 function make_put_Backward() {
   return class put_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "PutBackward0";
     }
-    index!: S.Saved;
-    accumulate!: boolean;
-    source!: S.Geometry;
+    declare index: S.Saved;
+    declare accumulate: boolean;
+    declare source: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -537,11 +596,14 @@ export function put_Backward() {
 
 function make_cat_Backward() {
   return class cat_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CatBackward0";
     }
-    dim!: number;
-    tensors!: S.Geometry;
+    declare dim: number;
+    declare tensors: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -558,10 +620,13 @@ export function cat_Backward() {
 
 function make_stack_Backward() {
   return class stack_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StackBackward0";
     }
-    dim!: number;
+    declare dim: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -577,11 +642,14 @@ export function stack_Backward() {
 
 function make_repeat_Backward() {
   return class repeat_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RepeatBackward0";
     }
-    repeats!: readonly number[];
-    self!: S.Geometry;
+    declare repeats: readonly number[];
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -600,10 +668,13 @@ export function repeat_Backward() {
 
 function make_flip_Backward() {
   return class flip_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "FlipBackward0";
     }
-    dims!: readonly number[];
+    declare dims: readonly number[];
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -621,11 +692,14 @@ export function flip_Backward() {
 
 function make_roll_Backward() {
   return class roll_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RollBackward0";
     }
-    shifts!: readonly number[];
-    dims!: number | readonly number[] | null;
+    declare shifts: readonly number[];
+    declare dims: number | readonly number[] | null;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -644,11 +718,14 @@ export function roll_Backward() {
 
 function make_rot90_Backward() {
   return class rot90_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Rot90Backward0";
     }
-    k!: number;
-    dims!: number | readonly number[] | null;
+    declare k: number;
+    declare dims: number | readonly number[] | null;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -667,12 +744,15 @@ export function rot90_Backward() {
 
 function make__mse_loss_Backward() {
   return class _mse_loss_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MseLossBackward0";
     }
-    self!: S.Saved;
-    target!: S.Saved;
-    reduction!: number;
+    declare self: S.Saved;
+    declare target: S.Saved;
+    declare reduction: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -698,13 +778,16 @@ export function _mse_loss_Backward() {
 
 function make__smooth_l1_loss_Backward() {
   return class _smooth_l1_loss_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SmoothL1LossBackward0";
     }
-    self!: S.Saved;
-    target!: S.Saved;
-    reduction!: number;
-    beta!: number;
+    declare self: S.Saved;
+    declare target: S.Saved;
+    declare reduction: number;
+    declare beta: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -731,13 +814,16 @@ export function _smooth_l1_loss_Backward() {
 
 function make__huber_loss_Backward() {
   return class _huber_loss_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "HuberLossBackward0";
     }
-    self!: S.Saved;
-    target!: S.Saved;
-    reduction!: number;
-    delta!: number;
+    declare self: S.Saved;
+    declare target: S.Saved;
+    declare reduction: number;
+    declare delta: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -764,13 +850,16 @@ export function _huber_loss_Backward() {
 
 function make_mm_Backward() {
   return class mm_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MmBackward0";
     }
-    self!: S.Saved;
-    mat2!: S.Saved;
-    selfGeometry!: S.Geometry;
-    mat2Geometry!: S.Geometry;
+    declare self: S.Saved;
+    declare mat2: S.Saved;
+    declare selfGeometry: S.Geometry;
+    declare mat2Geometry: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -797,11 +886,14 @@ export function mm_Backward() {
 
 function make_bmm_Backward() {
   return class bmm_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "BmmBackward0";
     }
-    self!: S.Saved;
-    mat2!: S.Saved;
+    declare self: S.Saved;
+    declare mat2: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -826,15 +918,18 @@ export function bmm_Backward() {
 
 function make_addmm_Backward() {
   return class addmm_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddmmBackward0";
     }
-    mat1!: S.Saved;
-    mat2!: S.Saved;
-    beta!: Scalar;
-    alpha!: Scalar;
-    mat1Geometry!: S.Geometry;
-    mat2Geometry!: S.Geometry;
+    declare mat1: S.Saved;
+    declare mat2: S.Saved;
+    declare beta: Scalar;
+    declare alpha: Scalar;
+    declare mat1Geometry: S.Geometry;
+    declare mat2Geometry: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -864,13 +959,16 @@ export function addmm_Backward() {
 
 function make_baddbmm_Backward() {
   return class baddbmm_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "BaddbmmBackward0";
     }
-    batch1!: S.Saved;
-    batch2!: S.Saved;
-    beta!: Scalar;
-    alpha!: Scalar;
+    declare batch1: S.Saved;
+    declare batch2: S.Saved;
+    declare beta: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -898,13 +996,16 @@ export function baddbmm_Backward() {
 
 function make_addbmm_Backward() {
   return class addbmm_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddbmmBackward0";
     }
-    batch1!: S.Saved;
-    batch2!: S.Saved;
-    beta!: Scalar;
-    alpha!: Scalar;
+    declare batch1: S.Saved;
+    declare batch2: S.Saved;
+    declare beta: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -932,11 +1033,14 @@ export function addbmm_Backward() {
 
 function make_mv_Backward() {
   return class mv_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MvBackward0";
     }
-    self!: S.Saved;
-    vec!: S.Saved;
+    declare self: S.Saved;
+    declare vec: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -961,13 +1065,16 @@ export function mv_Backward() {
 
 function make_addmv_Backward() {
   return class addmv_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddmvBackward0";
     }
-    mat!: S.Saved;
-    vec!: S.Saved;
-    beta!: Scalar;
-    alpha!: Scalar;
+    declare mat: S.Saved;
+    declare vec: S.Saved;
+    declare beta: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -995,11 +1102,14 @@ export function addmv_Backward() {
 
 function make_dot_Backward() {
   return class dot_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "DotBackward0";
     }
-    self!: S.Saved;
-    tensor!: S.Saved;
+    declare self: S.Saved;
+    declare tensor: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1024,11 +1134,14 @@ export function dot_Backward() {
 
 function make_vdot_Backward() {
   return class vdot_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VdotBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1053,13 +1166,16 @@ export function vdot_Backward() {
 
 function make_addr_Backward() {
   return class addr_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddrBackward0";
     }
-    vec1!: S.Saved;
-    vec2!: S.Saved;
-    beta!: Scalar;
-    alpha!: Scalar;
+    declare vec1: S.Saved;
+    declare vec2: S.Saved;
+    declare beta: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1087,12 +1203,15 @@ export function addr_Backward() {
 
 function make__softmax_Backward() {
   return class _softmax_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SoftmaxBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result0!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1116,12 +1235,15 @@ export function _softmax_Backward() {
 
 function make__log_softmax_Backward() {
   return class _log_softmax_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogSoftmaxBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result0!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1145,12 +1267,15 @@ export function _log_softmax_Backward() {
 
 function make__softmax_backward_data_Backward() {
   return class _softmax_backward_data_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SoftmaxBackwardDataBackward0";
     }
-    gradOutput!: S.Saved;
-    output!: S.Saved;
-    dim!: number;
+    declare gradOutput: S.Saved;
+    declare output: S.Saved;
+    declare dim: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1180,12 +1305,15 @@ export function _softmax_backward_data_Backward() {
 
 function make__log_softmax_backward_data_Backward() {
   return class _log_softmax_backward_data_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogSoftmaxBackwardDataBackward0";
     }
-    gradOutput!: S.Saved;
-    output!: S.Saved;
-    dim!: number;
+    declare gradOutput: S.Saved;
+    declare output: S.Saved;
+    declare dim: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1215,14 +1343,17 @@ export function _log_softmax_backward_data_Backward() {
 
 function make_linalg_vector_norm_Backward() {
   return class linalg_vector_norm_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LinalgVectorNormBackward0";
     }
-    self!: S.Saved;
-    ord!: Scalar;
-    dim!: number | readonly number[] | null;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare ord: Scalar;
+    declare dim: number | readonly number[] | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1249,10 +1380,13 @@ export function linalg_vector_norm_Backward() {
 
 function make_acos_Backward() {
   return class acos_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AcosBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1274,10 +1408,13 @@ export function acos_Backward() {
 
 function make_asin_Backward() {
   return class asin_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AsinBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1299,10 +1436,13 @@ export function asin_Backward() {
 
 function make_atan_Backward() {
   return class atan_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AtanBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1324,10 +1464,13 @@ export function atan_Backward() {
 
 function make_tan_Backward() {
   return class tan_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "TanBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1349,10 +1492,13 @@ export function tan_Backward() {
 
 function make_sinh_Backward() {
   return class sinh_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SinhBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1374,10 +1520,13 @@ export function sinh_Backward() {
 
 function make_cosh_Backward() {
   return class cosh_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CoshBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1399,10 +1548,13 @@ export function cosh_Backward() {
 
 function make_acosh_Backward() {
   return class acosh_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AcoshBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1424,10 +1576,13 @@ export function acosh_Backward() {
 
 function make_asinh_Backward() {
   return class asinh_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AsinhBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1449,10 +1604,13 @@ export function asinh_Backward() {
 
 function make_atanh_Backward() {
   return class atanh_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AtanhBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1474,10 +1632,13 @@ export function atanh_Backward() {
 
 function make_log2_Backward() {
   return class log2_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Log2Backward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1499,10 +1660,13 @@ export function log2_Backward() {
 
 function make_log10_Backward() {
   return class log10_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Log10Backward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1524,10 +1688,13 @@ export function log10_Backward() {
 
 function make_exp2_Backward() {
   return class exp2_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Exp2Backward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1549,6 +1716,9 @@ export function exp2_Backward() {
 
 function make_deg2rad_Backward() {
   return class deg2rad_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Deg2RadBackward0";
     }
@@ -1568,6 +1738,9 @@ export function deg2rad_Backward() {
 
 function make_rad2deg_Backward() {
   return class rad2deg_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Rad2DegBackward0";
     }
@@ -1587,11 +1760,14 @@ export function rad2deg_Backward() {
 
 function make_logit_Backward() {
   return class logit_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogitBackward0";
     }
-    self!: S.Saved;
-    eps!: number | null;
+    declare self: S.Saved;
+    declare eps: number | null;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1614,11 +1790,14 @@ export function logit_Backward() {
 
 function make_clamp_min_Backward() {
   return class clamp_min_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ClampMinBackward0";
     }
-    self!: S.Saved;
-    min!: Scalar;
+    declare self: S.Saved;
+    declare min: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1641,11 +1820,14 @@ export function clamp_min_Backward() {
 
 function make_clamp_min_Tensor_Backward() {
   return class clamp_min_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ClampMinBackward1";
     }
-    self!: S.Saved;
-    min!: S.Saved;
+    declare self: S.Saved;
+    declare min: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1670,11 +1852,14 @@ export function clamp_min_Tensor_Backward() {
 
 function make_clamp_max_Backward() {
   return class clamp_max_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ClampMaxBackward0";
     }
-    self!: S.Saved;
-    max!: Scalar;
+    declare self: S.Saved;
+    declare max: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1697,11 +1882,14 @@ export function clamp_max_Backward() {
 
 function make_clamp_max_Tensor_Backward() {
   return class clamp_max_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ClampMaxBackward1";
     }
-    self!: S.Saved;
-    max!: S.Saved;
+    declare self: S.Saved;
+    declare max: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1726,11 +1914,14 @@ export function clamp_max_Tensor_Backward() {
 
 function make_logaddexp_Backward() {
   return class logaddexp_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogaddexpBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1755,11 +1946,14 @@ export function logaddexp_Backward() {
 
 function make_logaddexp2_Backward() {
   return class logaddexp2_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Logaddexp2Backward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1784,12 +1978,16 @@ export function logaddexp2_Backward() {
 
 function make_eq_Backward() {
   return class eq_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "EqBackward1" : "EqBackward0";
     }
-    self!: S.Geometry;
-    other!: S.Geometry;
+    declare self: S.Geometry;
+    declare other: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1809,12 +2007,16 @@ export function eq_Backward() {
 
 function make_ne_Backward() {
   return class ne_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "NeBackward1" : "NeBackward0";
     }
-    self!: S.Geometry;
-    other!: S.Geometry;
+    declare self: S.Geometry;
+    declare other: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1834,12 +2036,16 @@ export function ne_Backward() {
 
 function make_lt_Backward() {
   return class lt_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "LtBackward1" : "LtBackward0";
     }
-    self!: S.Geometry;
-    other!: S.Geometry;
+    declare self: S.Geometry;
+    declare other: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1859,12 +2065,16 @@ export function lt_Backward() {
 
 function make_le_Backward() {
   return class le_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "LeBackward1" : "LeBackward0";
     }
-    self!: S.Geometry;
-    other!: S.Geometry;
+    declare self: S.Geometry;
+    declare other: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1884,12 +2094,16 @@ export function le_Backward() {
 
 function make_gt_Backward() {
   return class gt_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "GtBackward1" : "GtBackward0";
     }
-    self!: S.Geometry;
-    other!: S.Geometry;
+    declare self: S.Geometry;
+    declare other: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1909,12 +2123,16 @@ export function gt_Backward() {
 
 function make_ge_Backward() {
   return class ge_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "GeBackward1" : "GeBackward0";
     }
-    self!: S.Geometry;
-    other!: S.Geometry;
+    declare self: S.Geometry;
+    declare other: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1934,11 +2152,14 @@ export function ge_Backward() {
 
 function make_tanh_backward_Backward() {
   return class tanh_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "TanhBackwardBackward0";
     }
-    gradOutput!: S.Saved;
-    output!: S.Saved;
+    declare gradOutput: S.Saved;
+    declare output: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1963,11 +2184,14 @@ export function tanh_backward_Backward() {
 
 function make_sigmoid_backward_Backward() {
   return class sigmoid_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SigmoidBackwardBackward0";
     }
-    gradOutput!: S.Saved;
-    output!: S.Saved;
+    declare gradOutput: S.Saved;
+    declare output: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -1992,10 +2216,13 @@ export function sigmoid_backward_Backward() {
 
 function make_threshold_backward_Backward() {
   return class threshold_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ThresholdBackwardBackward0";
     }
-    output!: S.Saved;
+    declare output: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2018,12 +2245,15 @@ export function threshold_backward_Backward() {
 
 function make_hypot_Backward() {
   return class hypot_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "HypotBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2050,11 +2280,14 @@ export function hypot_Backward() {
 
 function make_nextafter_Backward() {
   return class nextafter_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NextafterBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2079,7 +2312,11 @@ export function nextafter_Backward() {
 
 function make_heaviside_Backward() {
   return class heaviside_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return "NotImplemented";
     }
@@ -2104,11 +2341,14 @@ export function heaviside_Backward() {
 
 function make_fmax_Backward() {
   return class fmax_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "FmaxBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2133,11 +2373,14 @@ export function fmax_Backward() {
 
 function make_fmin_Backward() {
   return class fmin_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "FminBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2162,11 +2405,14 @@ export function fmin_Backward() {
 
 function make_ldexp_Backward() {
   return class ldexp_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LdexpBackward0";
     }
-    other!: S.Saved;
-    result0!: S.Saved;
+    declare other: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2191,10 +2437,13 @@ export function ldexp_Backward() {
 
 function make_nan_to_num_Backward() {
   return class nan_to_num_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NanToNumBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2216,10 +2465,13 @@ export function nan_to_num_Backward() {
 
 function make_reciprocal_Backward() {
   return class reciprocal_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ReciprocalBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2241,10 +2493,13 @@ export function reciprocal_Backward() {
 
 function make_rsqrt_Backward() {
   return class rsqrt_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RsqrtBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2266,10 +2521,13 @@ export function rsqrt_Backward() {
 
 function make_expm1_Backward() {
   return class expm1_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Expm1Backward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2291,6 +2549,9 @@ export function expm1_Backward() {
 
 function make_sign_Backward() {
   return class sign_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SignBackward0";
     }
@@ -2310,11 +2571,14 @@ export function sign_Backward() {
 
 function make_sgn_Backward() {
   return class sgn_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SgnBackward0";
     }
-    self!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2338,10 +2602,13 @@ export function sgn_Backward() {
 
 function make_abs_Backward() {
   return class abs_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AbsBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2363,6 +2630,9 @@ export function abs_Backward() {
 
 function make_neg_Backward() {
   return class neg_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NegBackward0";
     }
@@ -2382,10 +2652,13 @@ export function neg_Backward() {
 
 function make_exp_Backward() {
   return class exp_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ExpBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2407,10 +2680,13 @@ export function exp_Backward() {
 
 function make_log_Backward() {
   return class log_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2432,10 +2708,13 @@ export function log_Backward() {
 
 function make_log1p_Backward() {
   return class log1p_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Log1PBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2457,10 +2736,13 @@ export function log1p_Backward() {
 
 function make_sqrt_Backward() {
   return class sqrt_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SqrtBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2482,10 +2764,13 @@ export function sqrt_Backward() {
 
 function make_tanh_Backward() {
   return class tanh_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "TanhBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2507,10 +2792,13 @@ export function tanh_Backward() {
 
 function make_sigmoid_Backward() {
   return class sigmoid_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SigmoidBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2532,10 +2820,13 @@ export function sigmoid_Backward() {
 
 function make_sin_Backward() {
   return class sin_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SinBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2557,10 +2848,13 @@ export function sin_Backward() {
 
 function make_cos_Backward() {
   return class cos_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CosBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2582,10 +2876,13 @@ export function cos_Backward() {
 
 function make_relu_Backward() {
   return class relu_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ReluBackward0";
     }
-    result0!: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2607,6 +2904,9 @@ export function relu_Backward() {
 
 function make_floor_Backward() {
   return class floor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "FloorBackward0";
     }
@@ -2626,6 +2926,9 @@ export function floor_Backward() {
 
 function make_ceil_Backward() {
   return class ceil_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CeilBackward0";
     }
@@ -2645,6 +2948,9 @@ export function ceil_Backward() {
 
 function make_trunc_Backward() {
   return class trunc_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "TruncBackward0";
     }
@@ -2664,6 +2970,9 @@ export function trunc_Backward() {
 
 function make_round_Backward() {
   return class round_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RoundBackward0";
     }
@@ -2683,6 +2992,9 @@ export function round_Backward() {
 
 function make_round_decimals_Backward() {
   return class round_decimals_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RoundBackward1";
     }
@@ -2702,6 +3014,9 @@ export function round_decimals_Backward() {
 
 function make_frac_Backward() {
   return class frac_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "FracBackward0";
     }
@@ -2721,10 +3036,13 @@ export function frac_Backward() {
 
 function make_add_Backward() {
   return class add_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddBackward0";
     }
-    alpha!: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2743,10 +3061,13 @@ export function add_Backward() {
 
 function make_sub_Backward() {
   return class sub_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SubBackward0";
     }
-    alpha!: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2765,11 +3086,15 @@ export function sub_Backward() {
 
 function make_rsub_Backward() {
   return class rsub_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "RsubBackward0" : "RsubBackward1";
     }
-    alpha!: Scalar;
+    declare alpha: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2788,11 +3113,14 @@ export function rsub_Backward() {
 
 function make_mul_Backward() {
   return class mul_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MulBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2817,13 +3145,17 @@ export function mul_Backward() {
 
 function make_div_Backward() {
   return class div_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "DivBackward2" : "DivBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
-    roundingMode!: string | null;
+    declare self: S.Saved;
+    declare other: S.Saved;
+    declare roundingMode: string | null;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2849,11 +3181,14 @@ export function div_Backward() {
 
 function make_true_divide_Backward() {
   return class true_divide_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "DivBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2878,7 +3213,11 @@ export function true_divide_Backward() {
 
 function make_floor_divide_Backward() {
   return class floor_divide_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return "NotImplemented";
     }
@@ -2903,12 +3242,16 @@ export function floor_divide_Backward() {
 
 function make_remainder_Backward() {
   return class remainder_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "RemainderBackward1" : "RemainderBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2933,6 +3276,9 @@ export function remainder_Backward() {
 
 function make_remainder_Scalar_Tensor_Backward() {
   return class remainder_Scalar_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NotImplemented";
     }
@@ -2952,12 +3298,16 @@ export function remainder_Scalar_Tensor_Backward() {
 
 function make_fmod_Backward() {
   return class fmod_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "FmodBackward1" : "FmodBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -2982,12 +3332,15 @@ export function fmod_Backward() {
 
 function make_pow_Tensor_Backward() {
   return class pow_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "PowBackward1";
     }
-    self!: S.Saved;
-    exponent!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare exponent: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3014,11 +3367,14 @@ export function pow_Tensor_Backward() {
 
 function make_pow_Backward() {
   return class pow_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "PowBackward0";
     }
-    self!: S.Saved;
-    exponent!: Scalar;
+    declare self: S.Saved;
+    declare exponent: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3041,12 +3397,15 @@ export function pow_Backward() {
 
 function make_pow_Scalar_Backward() {
   return class pow_Scalar_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "PowBackward2";
     }
-    self!: Scalar;
-    exponent!: S.Saved;
-    result0!: S.Saved;
+    declare self: Scalar;
+    declare exponent: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3071,11 +3430,14 @@ export function pow_Scalar_Backward() {
 
 function make_maximum_Backward() {
   return class maximum_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaximumBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3100,11 +3462,14 @@ export function maximum_Backward() {
 
 function make_minimum_Backward() {
   return class minimum_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MinimumBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3129,11 +3494,14 @@ export function minimum_Backward() {
 
 function make_atan2_Backward() {
   return class atan2_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "Atan2Backward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3162,13 +3530,17 @@ export function atan2_Backward() {
 
 function make_copysign_Backward() {
   return class copysign_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "CopysignBackward0" : "CopysignBackward1";
     }
-    self!: S.Saved;
-    other!: S.Geometry;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Geometry;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3194,13 +3566,17 @@ export function copysign_Backward() {
 
 function make_lerp_Backward() {
   return class lerp_Backward extends Node {
-    special = false;
+    declare special: boolean;
+    constructor() {
+      super();
+      this.special = false;
+    }
     override get name(): string {
       return this.special ? "LerpBackward1" : "LerpBackward0";
     }
-    self!: S.Saved;
-    end!: S.Saved;
-    weight!: S.Saved;
+    declare self: S.Saved;
+    declare end: S.Saved;
+    declare weight: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3228,12 +3604,15 @@ export function lerp_Backward() {
 
 function make_addcmul_Backward() {
   return class addcmul_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddcmulBackward0";
     }
-    tensor1!: S.Saved;
-    tensor2!: S.Saved;
-    value!: Scalar;
+    declare tensor1: S.Saved;
+    declare tensor2: S.Saved;
+    declare value: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3260,12 +3639,15 @@ export function addcmul_Backward() {
 
 function make_addcdiv_Backward() {
   return class addcdiv_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AddcdivBackward0";
     }
-    tensor1!: S.Saved;
-    tensor2!: S.Saved;
-    value!: Scalar;
+    declare tensor1: S.Saved;
+    declare tensor2: S.Saved;
+    declare value: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3292,12 +3674,15 @@ export function addcdiv_Backward() {
 
 function make_clamp_Tensor_Backward() {
   return class clamp_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ClampBackward0";
     }
-    self!: S.Saved;
-    min!: S.Saved;
-    max!: S.Saved;
+    declare self: S.Saved;
+    declare min: S.Saved;
+    declare max: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3331,12 +3716,15 @@ export function clamp_Tensor_Backward() {
 
 function make_clamp_Backward() {
   return class clamp_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ClampBackward1";
     }
-    self!: S.Saved;
-    min!: Scalar | null;
-    max!: Scalar | null;
+    declare self: S.Saved;
+    declare min: Scalar | null;
+    declare max: Scalar | null;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3360,10 +3748,13 @@ export function clamp_Backward() {
 
 function make_where_Backward() {
   return class where_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "WhereBackward0";
     }
-    condition!: S.Saved;
+    declare condition: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3386,6 +3777,9 @@ export function where_Backward() {
 
 function make_normal_Backward() {
   return class normal_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NormalBackward3";
     }
@@ -3406,6 +3800,9 @@ export function normal_Backward() {
 
 function make_normal_Tensor_float_Backward() {
   return class normal_Tensor_float_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NormalBackward1";
     }
@@ -3425,6 +3822,9 @@ export function normal_Tensor_float_Backward() {
 
 function make_normal_float_Tensor_Backward() {
   return class normal_float_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NormalBackward2";
     }
@@ -3444,6 +3844,9 @@ export function normal_float_Tensor_Backward() {
 
 function make_normal_inplace_Backward() {
   return class normal_inplace_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NormalBackward0";
     }
@@ -3463,6 +3866,9 @@ export function normal_inplace_Backward() {
 
 function make_uniform_Backward() {
   return class uniform_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "UniformBackward0";
     }
@@ -3482,6 +3888,9 @@ export function uniform_Backward() {
 
 function make_exponential_Backward() {
   return class exponential_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ExponentialBackward0";
     }
@@ -3501,6 +3910,9 @@ export function exponential_Backward() {
 
 function make_cauchy_Backward() {
   return class cauchy_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CauchyBackward0";
     }
@@ -3520,6 +3932,9 @@ export function cauchy_Backward() {
 
 function make_log_normal_Backward() {
   return class log_normal_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogNormalBackward0";
     }
@@ -3539,6 +3954,9 @@ export function log_normal_Backward() {
 
 function make_geometric_Backward() {
   return class geometric_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "GeometricBackward0";
     }
@@ -3558,6 +3976,9 @@ export function geometric_Backward() {
 
 function make_random_Backward() {
   return class random_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RandomBackward2";
     }
@@ -3577,6 +3998,9 @@ export function random_Backward() {
 
 function make_random_to_Backward() {
   return class random_to_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RandomBackward1";
     }
@@ -3596,6 +4020,9 @@ export function random_to_Backward() {
 
 function make_random_from_Backward() {
   return class random_from_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "RandomBackward0";
     }
@@ -3615,10 +4042,13 @@ export function random_from_Backward() {
 
 function make_bernoulli_Tensor_Backward() {
   return class bernoulli_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "BernoulliBackward1";
     }
-    p!: S.Saved;
+    declare p: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3641,6 +4071,9 @@ export function bernoulli_Tensor_Backward() {
 
 function make_bernoulli_float_Backward() {
   return class bernoulli_float_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "BernoulliBackward2";
     }
@@ -3660,6 +4093,9 @@ export function bernoulli_float_Backward() {
 
 function make_bernoulli_Backward() {
   return class bernoulli_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "BernoulliBackward0";
     }
@@ -3679,10 +4115,13 @@ export function bernoulli_Backward() {
 
 function make_sum_Backward() {
   return class sum_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SumBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3700,12 +4139,15 @@ export function sum_Backward() {
 
 function make_sum_dim_IntList_Backward() {
   return class sum_dim_IntList_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SumBackward1";
     }
-    dim!: number | readonly number[] | null;
-    keepdim!: boolean;
-    self!: S.Geometry;
+    declare dim: number | readonly number[] | null;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3725,10 +4167,13 @@ export function sum_dim_IntList_Backward() {
 
 function make_mean_Backward() {
   return class mean_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MeanBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3746,12 +4191,15 @@ export function mean_Backward() {
 
 function make_mean_dim_Backward() {
   return class mean_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MeanBackward1";
     }
-    dim!: number | readonly number[] | null;
-    keepdim!: boolean;
-    self!: S.Geometry;
+    declare dim: number | readonly number[] | null;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3771,11 +4219,14 @@ export function mean_dim_Backward() {
 
 function make_prod_Backward() {
   return class prod_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ProdBackward0";
     }
-    self!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3799,13 +4250,16 @@ export function prod_Backward() {
 
 function make_prod_dim_int_Backward() {
   return class prod_dim_int_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ProdBackward1";
     }
-    self!: S.Saved;
-    dim!: number;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3831,11 +4285,14 @@ export function prod_dim_int_Backward() {
 
 function make_max_Backward() {
   return class max_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaxBackward1";
     }
-    self!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3859,13 +4316,16 @@ export function max_Backward() {
 
 function make_max_dim_Backward() {
   return class max_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MaxBackward0";
     }
-    dim!: number;
-    keepdim!: boolean;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3890,11 +4350,14 @@ export function max_dim_Backward() {
 
 function make_min_Backward() {
   return class min_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MinBackward1";
     }
-    self!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3918,13 +4381,16 @@ export function min_Backward() {
 
 function make_min_dim_Backward() {
   return class min_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MinBackward0";
     }
-    dim!: number;
-    keepdim!: boolean;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3949,13 +4415,16 @@ export function min_dim_Backward() {
 
 function make_amax_Backward() {
   return class amax_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AmaxBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -3981,13 +4450,16 @@ export function amax_Backward() {
 
 function make_amin_Backward() {
   return class amin_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AminBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4013,11 +4485,14 @@ export function amin_Backward() {
 
 function make_cumsum_Backward() {
   return class cumsum_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CumsumBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
+    declare dim: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4036,12 +4511,15 @@ export function cumsum_Backward() {
 
 function make_cumprod_Backward() {
   return class cumprod_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CumprodBackward0";
     }
-    self!: S.Saved;
-    dim!: number;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4066,13 +4544,16 @@ export function cumprod_Backward() {
 
 function make_var_dim_Backward() {
   return class var_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VarBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    unbiased!: boolean;
-    keepdim!: boolean;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4097,13 +4578,16 @@ export function var_dim_Backward() {
 
 function make_var_correction_Backward() {
   return class var_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VarBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    correction!: Scalar | null;
-    keepdim!: boolean;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4128,11 +4612,14 @@ export function var_correction_Backward() {
 
 function make_var_unbiased_Backward() {
   return class var_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VarBackward0";
     }
-    self!: S.Saved;
-    unbiased!: boolean;
+    declare self: S.Saved;
+    declare unbiased: boolean;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4155,14 +4642,17 @@ export function var_unbiased_Backward() {
 
 function make_std_dim_Backward() {
   return class std_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StdBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    unbiased!: boolean;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4189,14 +4679,17 @@ export function std_dim_Backward() {
 
 function make_std_correction_Backward() {
   return class std_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StdBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    correction!: Scalar | null;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4223,12 +4716,15 @@ export function std_correction_Backward() {
 
 function make_std_unbiased_Backward() {
   return class std_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StdBackward0";
     }
-    self!: S.Saved;
-    unbiased!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare unbiased: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4253,13 +4749,16 @@ export function std_unbiased_Backward() {
 
 function make_var_mean_dim_Backward() {
   return class var_mean_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VarMeanBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    unbiased!: boolean;
-    keepdim!: boolean;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
     override apply(grads: Gradients): Gradients {
       const dim = this.dim;
       const keepdim = this.keepdim;
@@ -4282,13 +4781,16 @@ export function var_mean_dim_Backward() {
 
 function make_var_mean_correction_Backward() {
   return class var_mean_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VarMeanBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    correction!: Scalar | null;
-    keepdim!: boolean;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
     override apply(grads: Gradients): Gradients {
       const correction = this.correction;
       const dim = this.dim;
@@ -4311,11 +4813,14 @@ export function var_mean_correction_Backward() {
 
 function make_var_mean_unbiased_Backward() {
   return class var_mean_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "VarMeanBackward0";
     }
-    self!: S.Saved;
-    unbiased!: boolean;
+    declare self: S.Saved;
+    declare unbiased: boolean;
     override apply(grads: Gradients): Gradients {
       const self = S.unpack(this.self, this) as Tensor;
       const unbiased = this.unbiased;
@@ -4336,14 +4841,17 @@ export function var_mean_unbiased_Backward() {
 
 function make_std_mean_dim_Backward() {
   return class std_mean_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StdMeanBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    unbiased!: boolean;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const dim = this.dim;
       const keepdim = this.keepdim;
@@ -4368,14 +4876,17 @@ export function std_mean_dim_Backward() {
 
 function make_std_mean_correction_Backward() {
   return class std_mean_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StdMeanBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    correction!: Scalar | null;
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const correction = this.correction;
       const dim = this.dim;
@@ -4400,12 +4911,15 @@ export function std_mean_correction_Backward() {
 
 function make_std_mean_unbiased_Backward() {
   return class std_mean_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "StdMeanBackward0";
     }
-    self!: S.Saved;
-    unbiased!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare unbiased: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const self = S.unpack(this.self, this) as Tensor;
       const unbiased = this.unbiased;
@@ -4428,12 +4942,15 @@ export function std_mean_unbiased_Backward() {
 
 function make_cummax_Backward() {
   return class cummax_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CummaxBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4457,12 +4974,15 @@ export function cummax_Backward() {
 
 function make_cummin_Backward() {
   return class cummin_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CumminBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4486,12 +5006,15 @@ export function cummin_Backward() {
 
 function make_logcumsumexp_Backward() {
   return class logcumsumexp_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogcumsumexpBackward0";
     }
-    self!: S.Saved;
-    dim!: number;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4516,12 +5039,15 @@ export function logcumsumexp_Backward() {
 
 function make_sort_Backward() {
   return class sort_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SortBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4545,12 +5071,15 @@ export function sort_Backward() {
 
 function make_sort_stable_Backward() {
   return class sort_stable_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SortBackward1";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4574,12 +5103,15 @@ export function sort_stable_Backward() {
 
 function make_topk_Backward() {
   return class topk_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "TopkBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4603,10 +5135,13 @@ export function topk_Backward() {
 
 function make_erf_Backward() {
   return class erf_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ErfBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4628,10 +5163,13 @@ export function erf_Backward() {
 
 function make_erfc_Backward() {
   return class erfc_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ErfcBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4653,10 +5191,13 @@ export function erfc_Backward() {
 
 function make_erfinv_Backward() {
   return class erfinv_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ErfinvBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4678,10 +5219,13 @@ export function erfinv_Backward() {
 
 function make_lgamma_Backward() {
   return class lgamma_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LgammaBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4703,10 +5247,13 @@ export function lgamma_Backward() {
 
 function make_digamma_Backward() {
   return class digamma_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "DigammaBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4728,11 +5275,14 @@ export function digamma_Backward() {
 
 function make__polygamma_Backward() {
   return class _polygamma_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "PolygammaBackward0";
     }
-    self!: S.Saved;
-    n!: number;
+    declare self: S.Saved;
+    declare n: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4755,10 +5305,13 @@ export function _polygamma_Backward() {
 
 function make_sinc_Backward() {
   return class sinc_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SincBackward0";
     }
-    self!: S.Saved;
+    declare self: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4780,11 +5333,14 @@ export function sinc_Backward() {
 
 function make_xlogy_Tensor_Backward() {
   return class xlogy_Tensor_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "XlogyBackward0";
     }
-    self!: S.Saved;
-    other!: S.Saved;
+    declare self: S.Saved;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4809,11 +5365,14 @@ export function xlogy_Tensor_Backward() {
 
 function make_xlogy_Scalar_Self_Backward() {
   return class xlogy_Scalar_Self_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "XlogyBackward1";
     }
-    self!: Scalar;
-    other!: S.Saved;
+    declare self: Scalar;
+    declare other: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4836,11 +5395,14 @@ export function xlogy_Scalar_Self_Backward() {
 
 function make_xlogy_Scalar_Other_Backward() {
   return class xlogy_Scalar_Other_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "XlogyBackward2";
     }
-    self!: S.Saved;
-    other!: Scalar;
+    declare self: S.Saved;
+    declare other: Scalar;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4863,13 +5425,16 @@ export function xlogy_Scalar_Other_Backward() {
 
 function make_logsumexp_Backward() {
   return class logsumexp_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "LogsumexpBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[];
-    keepdim!: boolean;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare dim: number | readonly number[];
+    declare keepdim: boolean;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4895,12 +5460,15 @@ export function logsumexp_Backward() {
 
 function make_nansum_Backward() {
   return class nansum_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NansumBackward0";
     }
-    self!: S.Saved;
-    dim!: number | readonly number[] | null;
-    keepdim!: boolean;
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare keepdim: boolean;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4924,11 +5492,14 @@ export function nansum_Backward() {
 
 function make_median_Backward() {
   return class median_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MedianBackward0";
     }
-    self!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4952,13 +5523,16 @@ export function median_Backward() {
 
 function make_median_dim_Backward() {
   return class median_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "MedianBackward1";
     }
-    dim!: number;
-    keepdim!: boolean;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -4983,11 +5557,14 @@ export function median_dim_Backward() {
 
 function make_nanmedian_Backward() {
   return class nanmedian_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NanmedianBackward0";
     }
-    self!: S.Saved;
-    result0!: S.Saved;
+    declare self: S.Saved;
+    declare result0: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5011,13 +5588,16 @@ export function nanmedian_Backward() {
 
 function make_nanmedian_dim_Backward() {
   return class nanmedian_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NanmedianBackward1";
     }
-    dim!: number;
-    keepdim!: boolean;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5042,13 +5622,16 @@ export function nanmedian_dim_Backward() {
 
 function make_mode_Backward() {
   return class mode_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ModeBackward0";
     }
-    dim!: number;
-    keepdim!: boolean;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5073,13 +5656,16 @@ export function mode_Backward() {
 
 function make_kthvalue_Backward() {
   return class kthvalue_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "KthvalueBackward0";
     }
-    dim!: number;
-    keepdim!: boolean;
-    self!: S.Geometry;
-    result1!: S.Saved;
+    declare dim: number;
+    declare keepdim: boolean;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5104,6 +5690,9 @@ export function kthvalue_Backward() {
 
 function make_clone_Backward() {
   return class clone_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CloneBackward0";
     }
@@ -5123,6 +5712,9 @@ export function clone_Backward() {
 
 function make_copy_Backward() {
   return class copy_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "CopyBackwards";
     }
@@ -5132,7 +5724,7 @@ function make_copy_Backward() {
     override get anyResult(): boolean {
       return true;
     }
-    src!: S.Geometry;
+    declare src: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5151,7 +5743,11 @@ export function copy_Backward() {
 
 function make_fill_Backward() {
   return class fill_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "FillBackward2" : "FillBackward0";
     }
@@ -5171,7 +5767,11 @@ export function fill_Backward() {
 
 function make_fill_Tensor_Backward() {
   return class fill_Tensor_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "FillBackward3" : "FillBackward1";
     }
@@ -5192,6 +5792,9 @@ export function fill_Tensor_Backward() {
 
 function make_zero_Backward() {
   return class zero_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ZeroBackward0";
     }
@@ -5211,13 +5814,16 @@ export function zero_Backward() {
 
 function make__to_copy_Backward() {
   return class _to_copy_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ToCopyBackward0";
     }
     override get anyResult(): boolean {
       return true;
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5235,6 +5841,9 @@ export function _to_copy_Backward() {
 
 function make_view_as_real_Backward() {
   return class view_as_real_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ViewAsRealBackward0";
     }
@@ -5254,6 +5863,9 @@ export function view_as_real_Backward() {
 
 function make_view_as_complex_Backward() {
   return class view_as_complex_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ViewAsComplexBackward0";
     }
@@ -5273,6 +5885,9 @@ export function view_as_complex_Backward() {
 
 function make__conj_Backward() {
   return class _conj_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ConjBackward0";
     }
@@ -5292,6 +5907,9 @@ export function _conj_Backward() {
 
 function make__neg_view_Backward() {
   return class _neg_view_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "NegViewBackward0";
     }
@@ -5311,10 +5929,13 @@ export function _neg_view_Backward() {
 
 function make__reshape_alias_Backward() {
   return class _reshape_alias_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ReshapeAliasBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5332,10 +5953,13 @@ export function _reshape_alias_Backward() {
 
 function make_view_Backward() {
   return class view_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ViewBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5353,10 +5977,13 @@ export function view_Backward() {
 
 function make__unsafe_view_Backward() {
   return class _unsafe_view_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "UnsafeViewBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5374,14 +6001,18 @@ export function _unsafe_view_Backward() {
 
 function make_as_strided_Backward() {
   return class as_strided_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "AsStridedBackward1" : "AsStridedBackward0";
     }
-    size!: readonly number[];
-    stride!: readonly number[];
-    storageOffset!: number | null;
-    self!: S.Geometry;
+    declare size: readonly number[];
+    declare stride: readonly number[];
+    declare storageOffset: number | null;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5402,10 +6033,13 @@ export function as_strided_Backward() {
 
 function make_expand_Backward() {
   return class expand_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "ExpandBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5423,7 +6057,11 @@ export function expand_Backward() {
 
 function make_t_Backward() {
   return class t_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "TBackward1" : "TBackward0";
     }
@@ -5443,12 +6081,16 @@ export function t_Backward() {
 
 function make_transpose_Backward() {
   return class transpose_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "TransposeBackward1" : "TransposeBackward0";
     }
-    dim0!: number;
-    dim1!: number;
+    declare dim0: number;
+    declare dim1: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5467,10 +6109,13 @@ export function transpose_Backward() {
 
 function make_permute_Backward() {
   return class permute_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "PermuteBackward0";
     }
-    dims!: readonly number[];
+    declare dims: readonly number[];
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5488,11 +6133,15 @@ export function permute_Backward() {
 
 function make_squeeze_Backward() {
   return class squeeze_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "SqueezeBackward3" : "SqueezeBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5510,11 +6159,15 @@ export function squeeze_Backward() {
 
 function make_squeeze_dim_Backward() {
   return class squeeze_dim_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "SqueezeBackward4" : "SqueezeBackward1";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5532,11 +6185,15 @@ export function squeeze_dim_Backward() {
 
 function make_squeeze_dims_Backward() {
   return class squeeze_dims_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "SqueezeBackward5" : "SqueezeBackward2";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5554,11 +6211,15 @@ export function squeeze_dims_Backward() {
 
 function make_unsqueeze_Backward() {
   return class unsqueeze_Backward extends Node {
-    inplace = false;
+    declare inplace: boolean;
+    constructor() {
+      super();
+      this.inplace = false;
+    }
     override get name(): string {
       return this.inplace ? "UnsqueezeBackward1" : "UnsqueezeBackward0";
     }
-    self!: S.Geometry;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5576,12 +6237,15 @@ export function unsqueeze_Backward() {
 
 function make_select_Backward() {
   return class select_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SelectBackward0";
     }
-    dim!: number;
-    index!: number;
-    self!: S.Geometry;
+    declare dim: number;
+    declare index: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5601,14 +6265,17 @@ export function select_Backward() {
 
 function make_slice_Backward() {
   return class slice_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SliceBackward0";
     }
-    dim!: number;
-    start!: number | null;
-    end!: number | null;
-    step!: number;
-    self!: S.Geometry;
+    declare dim: number;
+    declare start: number | null;
+    declare end: number | null;
+    declare step: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5630,13 +6297,16 @@ export function slice_Backward() {
 
 function make_diagonal_Backward() {
   return class diagonal_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "DiagonalBackward0";
     }
-    offset!: number;
-    dim1!: number;
-    dim2!: number;
-    self!: S.Geometry;
+    declare offset: number;
+    declare dim1: number;
+    declare dim2: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5657,11 +6327,14 @@ export function diagonal_Backward() {
 
 function make_unbind_Backward() {
   return class unbind_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "UnbindBackward0";
     }
-    dim!: number;
-    self!: S.Geometry;
+    declare dim: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const dim = this.dim;
       const self = this.self;
@@ -5676,12 +6349,15 @@ export function unbind_Backward() {
 
 function make_split_Backward() {
   return class split_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SplitBackward0";
     }
-    splitSize!: number;
-    dim!: number;
-    self!: S.Geometry;
+    declare splitSize: number;
+    declare dim: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const dim = this.dim;
       const splitSize = this.splitSize;
@@ -5697,12 +6373,15 @@ export function split_Backward() {
 
 function make_split_sizes_Backward() {
   return class split_sizes_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SplitWithSizesBackward0";
     }
-    splitSize!: readonly number[];
-    dim!: number;
-    self!: S.Geometry;
+    declare splitSize: readonly number[];
+    declare dim: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const dim = this.dim;
       const splitSize = this.splitSize;
@@ -5718,12 +6397,15 @@ export function split_sizes_Backward() {
 
 function make_split_with_sizes_Backward() {
   return class split_with_sizes_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "SplitWithSizesBackward0";
     }
-    splitSizes!: readonly number[];
-    dim!: number;
-    self!: S.Geometry;
+    declare splitSizes: readonly number[];
+    declare dim: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const dim = this.dim;
       const splitSizes = this.splitSizes;
@@ -5739,13 +6421,16 @@ export function split_with_sizes_Backward() {
 
 function make_unfold_Backward() {
   return class unfold_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "UnfoldBackward0";
     }
-    dimension!: number;
-    size!: number;
-    step!: number;
-    self!: S.Geometry;
+    declare dimension: number;
+    declare size: number;
+    declare step: number;
+    declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
@@ -5766,6 +6451,9 @@ export function unfold_Backward() {
 
 function make_alias_Backward() {
   return class alias_Backward extends Node {
+    constructor() {
+      super();
+    }
     override get name(): string {
       return "AliasBackward0";
     }

@@ -22,7 +22,7 @@ import { NN_KINDS } from "./nn/kinds.ts";
 import { inOrder, installChecks } from "./tensor/checks.ts";
 import { Complex } from "./tensor/complex.ts";
 import { chosen, Device } from "./tensor/device.ts";
-import { addLateMembers, lastOfChain, type Member } from "./tensor/late-members.ts";
+import { addLateMembers, type Member } from "./tensor/late-members.ts";
 import { setFinder, type Table } from "./tensor/later.ts";
 import { tellMissingMembers } from "./tensor/missing.ts";
 import { leaveToCollector, walker } from "./tensor/scope-state.ts";
@@ -31,6 +31,7 @@ import { Size } from "./tensor/size.ts";
 import { UntypedStorage } from "./tensor/storage.ts";
 import { beforeCollections } from "./tensor/temporaries.ts";
 import { Tensor } from "./tensor/tensor.ts";
+import { LATE_METHODS } from "./tensordict/classes/late-methods.ts";
 import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
 import { Collection, isTensorCollection } from "./tensordict/core/state.ts";
 import { offerServe } from "./tensordict/disk/map-serve.ts";
@@ -113,6 +114,8 @@ function find(table: Table, name: string): unknown {
       return loaderOf(name);
     case "kinds":
       return kindsOf(name);
+    case "collections":
+      return LATE_METHODS[name as keyof typeof LATE_METHODS];
     case "taker":
       return name === "takes" ? takesCollections : ON_COLLECTIONS.call;
     case "devices":
@@ -131,7 +134,7 @@ function find(table: Table, name: string): unknown {
 setFinder(find);
 beforeCollections(leaveToCollector);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;
-tellMissingMembers("Tensor", lastOfChain(Tensor.prototype));
+tellMissingMembers("Tensor", Tensor.prototype);
 addLateMembers(Tensor.prototype, {
   names: () => `${methods.memberNames()} ${WRITTEN}`,
   member: (name) => methods.memberOf(name) ?? writtenMember(name),

@@ -11,9 +11,8 @@ import { readParts, writeOpen } from "../scripts/bundle/parts.ts";
 import { libraryFile, root } from "../scripts/toolchain.mjs";
 
 process.env.ZENSOR_LIBRARY ??= libraryFile();
-const core = join(root, "build", "bundle", "open.js");
 const parts = readParts(join(root, "build", "bundle"));
-const names = writeOpen(parts, core);
+const [core, names] = writeOpen(parts, join(root, "build", "bundle", "open"));
 
 /** The name in the flat file of what a source file declares; undefined where the built file has left it out. */
 function ownName(file: string, name: string): string | undefined {

@@ -74,9 +74,12 @@ export function isTensorArg(a: Arg): boolean {
 function emitClass(plan: NodePlan): string {
   const { op } = plan;
   const out: string[] = [`class ${plan.className} extends Node {`];
-  if (op.inplaceNode) out.push("  inplace = false;");
   const special = specialArg(op);
-  if (special !== undefined) out.push("  special = false;");
+  const flags = [...(op.inplaceNode ? ["inplace"] : []), ...(special !== undefined ? ["special"] : [])];
+  for (const flag of flags) out.push(`  declare ${flag}: boolean;`);
+  // Written down, since one that the engine makes passes a list of arguments on; no fields, since each class would have
+  // one more function that makes them.
+  out.push("  constructor() {", "    super();", ...flags.map((flag) => `    this.${flag} = false;`), "  }");
   const name = (op.node as string).replace(/^.*::/, "");
   const label = special
     ? `this.special ? "${(op.nodeWhen as readonly string[])[1]}" : "${name}"`
@@ -87,11 +90,11 @@ function emitClass(plan: NodePlan): string {
   if (name !== op.node) out.push("  override get qualifiedName(): string {", `    return "${op.node}";`, "  }");
   if (op.anyResult) out.push("  override get anyResult(): boolean {", "    return true;", "  }");
   for (const a of plan.values) {
-    out.push(`  ${a.name}!: ${isTensorArg(a) ? "S.Saved" : typeOf(a)};`);
+    out.push(`  declare ${a.name}: ${isTensorArg(a) ? "S.Saved" : typeOf(a)};`);
   }
-  for (const a of plan.geometry) out.push(`  ${a.name}!: S.Geometry;`);
-  for (const a of plan.both) out.push(`  ${geometryName(a)}!: S.Geometry;`);
-  for (const r of plan.results) out.push(`  result${r}!: S.Saved;`);
+  for (const a of plan.geometry) out.push(`  declare ${a.name}: S.Geometry;`);
+  for (const a of plan.both) out.push(`  declare ${geometryName(a)}: S.Geometry;`);
+  for (const r of plan.results) out.push(`  declare result${r}: S.Saved;`);
   out.push("  override apply(grads: Gradients): Gradients {");
   const single = !op.multiOutput && !usesGrads(plan);
   if (single || plan.formulas.some((f) => /\bgrad\b/.test(f.code))) out.push("    const grad = grads[0] as Tensor;");

@@ -6,12 +6,29 @@ export function symbolOf(path: string): string {
   return `zs_k_${path.replace(".", "_")}`;
 }
 
+/** Native functions that are opened together, when the first of them is called. */
+const LATE = { FILES: /^zs_io_/, CUDA: /^zs_cuda_/ };
+
+function nativeLines(natives: Model["natives"]): string[] {
+  return natives.flatMap((n) => [
+    `  /** ${n.doc} */`,
+    `  ${n.name}: { args: ${JSON.stringify(n.args)}, returns: "${n.returns}" },`,
+  ]);
+}
+
 export function emitSymbols(model: Model): string {
-  const out = ["/** What is opened with the library: all of it but kernels. */", "export const NATIVES = {"];
-  for (const n of model.natives) {
-    out.push(`  /** ${n.doc} */`, `  ${n.name}: { args: ${JSON.stringify(n.args)}, returns: "${n.returns}" },`);
+  const late = Object.entries(LATE).map(([name, names]) => ({
+    name,
+    rows: model.natives.filter((n) => names.test(n.name)),
+  }));
+  const isLate = new Set(late.flatMap((one) => one.rows));
+  const out = ["/** What is opened with the library. */", "export const NATIVES = {"];
+  out.push(...nativeLines(model.natives.filter((n) => !isLate.has(n))), "} as const;", "");
+  for (const { name, rows } of late) {
+    const what = `Those for ${name === "CUDA" ? name : name.toLowerCase()}: opened when one is first called.`;
+    out.push(`/** ${what} */`, `export const ${name} = {`, ...nativeLines(rows), "} as const;", "");
   }
-  out.push("} as const;", "", "const KERNELS = {");
+  out.push("const KERNELS = {");
   for (const k of model.kernels) out.push(`  ${symbolOf(k)}: { args: ["f64"], returns: "i32" },`);
   for (const f of model.fast) {
     const args = JSON.stringify(["u32", ...new Array(f.arity + 1).fill("ptr"), "f64"]);
@@ -19,7 +36,7 @@ export function emitSymbols(model: Model): string {
   }
   out.push("} as const;", "");
   out.push("/** All that the library exports. */");
-  out.push("export const SYMBOLS = /* @__PURE__ */ Object.assign({}, NATIVES, KERNELS);", "");
+  out.push("export const SYMBOLS = /* @__PURE__ */ Object.assign({}, NATIVES, FILES, CUDA, KERNELS);", "");
   return out.join("\n");
 }
 

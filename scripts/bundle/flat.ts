@@ -15,6 +15,8 @@ export interface Reference {
   name: string;
   node: ts.Identifier;
   statement: Statement;
+  /** Whether it gives the name another value. */
+  writes: boolean;
 }
 
 export interface Flat {
@@ -67,6 +69,31 @@ function isOnlyName(node: ts.Identifier): boolean {
     ts.isClassLike(parent) ||
     ts.isPropertyDeclaration(parent);
   return declares && parent.name === node;
+}
+
+function isAssignment(node: ts.Node): node is ts.BinaryExpression {
+  if (!ts.isBinaryExpression(node)) return false;
+  const { kind } = node.operatorToken;
+  return kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
+}
+
+/** Whether an identifier gets another value where it stands: also as a part of a pattern. */
+function isWritten(node: ts.Node): boolean {
+  const { parent } = node;
+  if (isAssignment(parent)) return parent.left === node;
+  if (ts.isPostfixUnaryExpression(parent)) return true;
+  if (ts.isPrefixUnaryExpression(parent)) {
+    return [ts.SyntaxKind.PlusPlusToken, ts.SyntaxKind.MinusMinusToken].includes(parent.operator);
+  }
+  if (ts.isForInStatement(parent) || ts.isForOfStatement(parent)) return parent.initializer === node;
+  const isPart =
+    ts.isArrayLiteralExpression(parent) ||
+    ts.isObjectLiteralExpression(parent) ||
+    ts.isSpreadElement(parent) ||
+    ts.isSpreadAssignment(parent) ||
+    ts.isShorthandPropertyAssignment(parent) ||
+    (ts.isPropertyAssignment(parent) && parent.initializer === node);
+  return isPart && isWritten(parent);
 }
 
 interface Resolver {
@@ -125,7 +152,7 @@ function findReferences(source: ts.SourceFile, resolver: Resolver, statements: r
   for (const statement of statements) {
     const visit = (node: ts.Node): void => {
       if (ts.isIdentifier(node) && top.has(node.text) && !isOnlyName(node) && isTop(node)) {
-        found.push({ name: node.text, node, statement });
+        found.push({ name: node.text, node, statement, writes: isWritten(node) });
       }
       ts.forEachChild(node, visit);
     };

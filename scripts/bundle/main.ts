@@ -23,8 +23,7 @@ function $of(sources) { return (name) => sources[name]; }`;
 
 function build(): void {
   const parts = readParts(folder);
-  const core = join(lib, "zensor.compiled.js");
-  writeCompiled(parts, folder, core);
+  const core = writeCompiled(parts, folder, lib);
   writeFileSync(join(lib, "zensor.mjs"), entryText(HEAD, readExports(parts, core, libraryFile())));
   writeNames(parts, join(lib, "names.cjs"));
 }

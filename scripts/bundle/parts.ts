@@ -2,10 +2,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, toolEnv, writeEmptyMap } from "../toolchain.mjs";
-import { type Plan, type Profile, planCells } from "./cells.ts";
+import { CHUNKS, type Plan, type Profile, planCells } from "./cells.ts";
+import { chunkTexts } from "./chunks.ts";
 import { type Exported, type ExportKind, exportedBy } from "./entry.ts";
 import { type Flat, readFlat } from "./flat.ts";
-import { Printer, type PrintOptions } from "./print.ts";
+import type { PrintOptions } from "./print.ts";
 
 export const profileFile = join(import.meta.dir, "profile.json");
 /** Bun would write down what the builder's environment says. */
@@ -48,14 +49,19 @@ export function readProfile(): Profile {
 /** How the core says which file it is. */
 const OWN_PATH = "$module.filename";
 
-/** The core as text. */
-function coreText({ flat, plan }: Parts, path: string, options: PrintOptions = {}): string {
-  return new Printer(flat, plan, options).text().replaceAll("import.meta.path", path);
+/** The library's chunks as text. */
+function texts({ flat, plan }: Parts, path: string, options: PrintOptions = {}): string[] {
+  return chunkTexts(flat, plan, options).map((text) => text.replaceAll("import.meta.path", path));
 }
 
-/** Writes a core that notes what is touched, in `globalThis.evaluated` and `touched`. */
+/** The library as the text of one file. */
+function wholeText(parts: Parts, path: string, options: PrintOptions = {}): string {
+  return texts(parts, path, { ...options, whole: true })[0] as string;
+}
+
+/** Writes a file that notes what is touched, in `globalThis.evaluated` and `touched`. */
 export function writeNoting(parts: Parts, file: string): void {
-  writeFileSync(file, coreText(parts, OWN_PATH, { noting: true }));
+  writeFileSync(file, wholeText(parts, OWN_PATH, { noting: true }));
 }
 
 /** The sources, divided. */
@@ -64,27 +70,45 @@ export function readParts(folder: string): Parts {
   return { flat, plan: planCells(flat, readProfile()) };
 }
 
-/** Writes the core with compiled code beside it, which loads in a third of the time. */
-export function writeCompiled(parts: Parts, folder: string, file: string): void {
-  const source = join(folder, "core.js");
-  writeFileSync(source, coreText(parts, OWN_PATH));
+/** The names of the compiled files: the first is the one to load. */
+export const CHUNK_FILES = CHUNKS.map((name) => `zensor.${name}.js`);
+
+/** Writes the chunks with compiled code beside each, which loads in a third of the time. Gives the first. */
+export function writeCompiled(parts: Parts, folder: string, lib: string): string {
   const form = ["--target=bun", "--format=cjs", "--bytecode", "--minify-whitespace", ...ENVIRONMENT];
-  const at = file.lastIndexOf("/");
-  bun(["build", source, ...form, ...EXTERNAL, `--outdir=${file.slice(0, at)}`, `--entry-naming=${file.slice(at + 1)}`]);
-  writeEmptyMap(file);
+  for (const [n, text] of texts(parts, OWN_PATH).entries()) {
+    const name = CHUNK_FILES[n] as string;
+    const source = join(folder, name);
+    writeFileSync(source, text);
+    bun([
+      "build",
+      source,
+      ...form,
+      ...EXTERNAL,
+      "--external",
+      "./zensor.*",
+      `--outdir=${lib}`,
+      `--entry-naming=${name}`,
+    ]);
+    writeEmptyMap(join(lib, name));
+  }
+  return join(lib, CHUNK_FILES[0] as string);
 }
 
-/** Writes the core as bundlers read it: they see which packages are asked for. Where it will lie is not known here. */
+/** Writes the library as bundlers read it, who see which packages are asked for. Where it will lie is unknown. */
 export function writePlain(parts: Parts, file: string): void {
-  writeFileSync(file, coreText(parts, '""'));
+  writeFileSync(file, wholeText(parts, '""'));
 }
 
-/** Writes the core for the project's own tests, which also look at what is no export; gives where each name is. */
-export function writeOpen(parts: Parts, file: string): Record<string, string[]> {
-  writeFileSync(file, coreText(parts, OWN_PATH, { open: true }));
+/** Writes the chunks for the project's own tests, which also look at what is no export; gives where each name is. */
+export function writeOpen(parts: Parts, folder: string): [first: string, names: Record<string, string[]>] {
+  mkdirSync(folder, { recursive: true });
+  for (const [n, text] of texts(parts, OWN_PATH, { open: true }).entries()) {
+    writeFileSync(join(folder, CHUNK_FILES[n] as string), text);
+  }
   const names: Record<string, string[]> = {};
   for (const one of parts.flat.statements) (names[one.file] ??= []).push(...one.names);
-  return { ...names, "src/index.ts": [] };
+  return [join(folder, CHUNK_FILES[0] as string), { ...names, "src/index.ts": [] }];
 }
 
 /** What the core exports; asked of the compiled one. */

@@ -1,9 +1,9 @@
-// Writes the flat file again with its cells: names are variables of one scope, and a use of another cell's asks first.
+// The text of cells: names are variables of a chunk's scope, and a use of another cell's or chunk's asks first.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { root } from "../toolchain.mjs";
-import { type Cell, type Plan, plainName } from "./cells.ts";
+import { type Cell, isMovable, type Plan, plainName, writtenNames } from "./cells.ts";
 import type { Flat, Reference, Statement } from "./flat.ts";
 
 interface Edit {
@@ -11,37 +11,6 @@ interface Edit {
   end: number;
   text: string;
 }
-
-/** How cells are run; `$$` and `$cells` are no names of ours. */
-const RUNTIME = `
-function $$(id) {
-  if ($parents[id] >= 0) $$($parents[id]);
-  const cell = $cells[id];
-  if (cell === undefined) return;
-  $cells[id] = undefined;
-  try {
-    cell();
-  } catch (error) {
-    $cells[id] = cell;
-    throw error;
-  }
-}
-function $name(made, name) {
-  if (made.name !== name) Object.defineProperty(made, "name", { value: name });
-}
-function $names(target, names, at) {
-  for (const name of names) {
-    Object.defineProperty(target, name, { configurable: true, enumerable: true, get() {
-      const value = at(name);
-      Object.defineProperty(target, name, { configurable: true, enumerable: true, value });
-      return value;
-    } });
-  }
-}
-`;
-
-/** Files that nobody takes a name from: what they do, they do when the library is imported. */
-const INSTALL = /\/install\.ts$/;
 
 /** An expression that may be evaluated after a question, or not at all. */
 function isPlain(node: ts.Expression): boolean {
@@ -88,30 +57,98 @@ function sourceClasses(file: string): ReadonlySet<string> {
 }
 
 export interface PrintOptions {
-  /** Notes each call of a top-level function, and each file that is evaluated, in `globalThis`. */
+  /** One file instead of chunks. */
+  whole?: boolean;
+  /** Notes each use of what is made apart from its file, and each file that is evaluated, in `globalThis`. */
   noting?: boolean;
   /** Also gives what is no export, by the name that it has in the flat file: `own(name)`. */
   open?: boolean;
 }
 
+/** Where a name is used: in a cell, or at the top of a chunk. */
+export interface Place {
+  cell: Cell | undefined;
+  chunk: number;
+}
+
 export class Printer {
+  /** Names that other chunks ask for, by number. */
+  readonly asked = new Map<string, number>();
+  /** The names of others that each chunk keeps once it has asked for them. */
+  readonly kept = new Map<number, Set<string>>();
+  private readonly made = new Map<string, number>();
   private readonly edits = new Map<Statement, Edit[]>();
   private readonly own: Set<string>;
+  private readonly movable: ReadonlyMap<string, Statement>;
+  private readonly written: ReadonlySet<string>;
+  /** Functions that are there from the beginning: chunks take these when they are read. */
+  private readonly steady: ReadonlySet<string>;
+  private readonly outer: ReadonlySet<string>;
 
   constructor(
-    private readonly flat: Flat,
-    private readonly plan: Plan,
+    readonly flat: Flat,
+    readonly plan: Plan,
     private readonly options: PrintOptions = {},
   ) {
     this.own = ownInstances(flat.statements);
+    this.written = writtenNames(flat);
+    const functions = plan.eager.filter((one) => ts.isFunctionDeclaration(one.node));
+    this.steady = new Set(functions.flatMap((one) => one.names).filter((name) => !this.written.has(name)));
+    const imports = flat.statements.filter((one) => ts.isImportDeclaration(one.node));
+    this.outer = new Set(imports.flatMap((one) => one.names));
+    this.movable = new Map(flat.statements.filter(isMovable).map((one) => [one.names[0] as string, one]));
     for (const reference of flat.references) this.guardReference(reference);
   }
 
+  /** The chunk in which a name is a variable. */
+  private chunkOf(name: string): number {
+    return this.options.whole ? 0 : (this.plan.cellOfName.get(name)?.chunk ?? 0);
+  }
+
+  placeOf(statement: Statement): Place {
+    const cell = this.plan.cellOf.get(statement);
+    return { cell, chunk: this.options.whole ? 0 : (cell?.chunk ?? 0) };
+  }
+
+  /** The number by which another chunk asks for a name. */
+  numberOf(name: string): number {
+    const number = this.asked.get(name) ?? this.asked.size;
+    this.asked.set(name, number);
+    return number;
+  }
+
+  /** The place in `$made` where a class stands once it exists: others ask what is an instance of it. */
+  private madeOf(name: string): number {
+    const number = this.made.get(name) ?? this.made.size;
+    this.made.set(name, number);
+    return number;
+  }
+
+  private keep(chunk: number, name: string): number {
+    const names = this.kept.get(chunk) ?? new Set();
+    this.kept.set(chunk, names.add(name));
+    return this.numberOf(name);
+  }
+
+  /** Whether a chunk has a name from another one, of which it keeps what it was given. */
+  private isForeign(name: string, { chunk }: Place): boolean {
+    return this.chunkOf(name) !== chunk && !this.outer.has(name);
+  }
+
+  isSteady(name: string): boolean {
+    return this.steady.has(name);
+  }
+
   /** A name where it is sure to have a value. */
-  private guarded(name: string, from: Cell | undefined): string {
+  guarded(name: string, from: Place): string {
+    if (this.isForeign(name, from)) {
+      if (this.written.has(name)) return `$from(${this.numberOf(name)})`;
+      const number = this.keep(from.chunk, name);
+      return this.steady.has(name) ? name : `(${name}??(${name}=$from(${number})))`;
+    }
     const cell = this.plan.cellOfName.get(name);
     if (cell === undefined) return name;
-    for (let at = from ?? null; at !== null; at = at.parent) if (at === cell) return name;
+    for (let at = from.cell ?? null; at !== null; at = at.parent) if (at === cell) return name;
     return `(${name}??($$(${cell.id}),${name}))`;
   }
 
@@ -121,8 +158,13 @@ export class Printer {
     list.push({ at, end, text });
   }
 
-  private guardReference({ name, node, statement }: Reference): void {
-    const text = this.guarded(name, this.plan.cellOf.get(statement));
+  private guardReference({ name, node, statement, writes }: Reference): void {
+    const place = this.placeOf(statement);
+    const foreign = this.isForeign(name, place);
+    if (foreign && writes) throw new Error(`${statement.file}: ${name} is a variable of another chunk`);
+    const read = this.movable.get(name);
+    const guarded = this.guarded(name, place);
+    const text = this.options.noting && read !== undefined ? `(${this.note(read)}${guarded})` : guarded;
     if (text === name) return;
     const { parent } = node;
     const [at, end] = [node.getStart(), node.end];
@@ -131,7 +173,10 @@ export class Printer {
       parent.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword &&
       parent.right === node;
     if (isTest && isPlain(parent.left) && !this.own.has(name)) {
-      this.edit(statement, parent.getStart(), parent.getStart(), `(${name}!==void 0&&`);
+      // Of a class that does not exist yet nothing is an instance.
+      const known = foreign ? `$made[${this.madeOf(name)}]` : name;
+      this.edit(statement, parent.getStart(), parent.getStart(), `(${known}!==void 0&&`);
+      if (foreign) this.edit(statement, at, end, known);
       this.edit(statement, end, end, ")");
       return;
     }
@@ -152,32 +197,30 @@ export class Printer {
     return text + this.flat.text.slice(at, to);
   }
 
-  private namespaceText(statement: Statement, cell: Cell | undefined): string | undefined {
+  private namespaceText(statement: Statement, place: Place): string | undefined {
     const found = namespaceOf(statement.node);
     if (found === undefined) return undefined;
     const names = JSON.stringify(found.names.map(([name]) => name));
-    return `$names(${found.target},${names},${this.switchText(found.names, cell)});`;
+    return `$names(${found.target},${names},${this.switchText(found.names, place)});`;
   }
 
   /** A function that gives values by name. */
-  private switchText(names: readonly (readonly [name: string, own: string])[], from?: Cell): string {
+  switchText(names: readonly (readonly [name: string, own: string])[], from: Place): string {
     const cases = names.map(([name, own]) => `case ${JSON.stringify(name)}:return ${this.guarded(own, from)};`);
     return `function(name){switch(name){\n${cases.join("\n")}\n}}`;
   }
 
-  private topNames(): string[] {
-    return this.flat.statements.flatMap((one) => (one.file === "" ? [] : one.names));
-  }
-
   /** A statement as it stands, or where it fills variables that are declared elsewhere. */
-  private statementText(statement: Statement, cell: Cell | undefined): string {
+  statementText(statement: Statement): string {
     const { node } = statement;
-    const namespace = this.namespaceText(statement, cell);
+    const place = this.placeOf(statement);
+    const { cell } = place;
+    const namespace = this.namespaceText(statement, place);
     if (namespace !== undefined) return namespace;
     const whole = (from = node.getStart()) => this.textOf(statement, from, node.end);
     if (ts.isFunctionDeclaration(node) && node.body !== undefined) {
       if (this.options.noting)
-        this.edit(statement, node.body.getStart() + 1, node.body.getStart() + 1, this.note(statement));
+        this.edit(statement, node.body.getStart() + 1, node.body.getStart() + 1, `${this.note(statement)}0;`);
       if (cell === undefined) return whole();
       const { name } = node as { name: ts.Identifier };
       return `${name.text}=${this.textOf(statement, node.getStart(), name.getStart())}${whole(name.end)};`;
@@ -195,55 +238,29 @@ export class Printer {
 
   /** Classes carry the names that users know them by, also where bun or a minifier calls them otherwise. */
   private classNaming({ node, file, names: [own = ""] }: Statement): string {
+    const number = this.made.get(own);
+    const made = number === undefined ? "" : `$made[${number}]=${own};`;
     const members = (node as ts.ClassDeclaration).members;
-    if (file === "" || members.some((one) => one.name?.getText() === "name" && isStatic(one))) return "";
+    if (file === "" || members.some((one) => one.name?.getText() === "name" && isStatic(one))) return made;
     const name = sourceClasses(file).has(own) ? own : plainName(own);
-    return `$name(${own},${JSON.stringify(name)});`;
+    return `${made}$name(${own},${JSON.stringify(name)});`;
   }
 
   private note({ file, names }: Statement): string {
-    return `(globalThis.touched??=new Set).add(${JSON.stringify(`${file} ${names[0]}`)});`;
+    return `(globalThis.touched??=new Set).add(${JSON.stringify(`${file} ${names[0]}`)}),`;
   }
 
-  private cellText(cell: Cell): string {
+  cellText(cell: Cell): string {
     const { functions, statements, children, id } = cell;
-    const file = (statements[0] ?? functions[0])?.file;
+    const file = statements.find((one) => !isMovable(one))?.file;
     const note =
       this.options.noting && file !== undefined ? `(globalThis.evaluated??=new Set).add(${JSON.stringify(file)});` : "";
+    const within = children.filter((one) => this.options.whole || one.chunk === cell.chunk);
     const parts = [
-      ...functions.map((one) => this.statementText(one, cell)),
-      ...children.map((one) => this.cellText(one)),
-      ...statements.map((one) => this.statementText(one, cell)),
+      ...functions.map((one) => this.statementText(one)),
+      ...within.map((one) => this.cellText(one)),
+      ...statements.map((one) => this.statementText(one)),
     ];
     return `$cells[${id}]=function(){${note}\n${parts.join("\n")}\n};`;
-  }
-
-  private importText({ node }: Statement): string {
-    const { importClause, moduleSpecifier } = node as ts.ImportDeclaration;
-    const named = importClause?.namedBindings as ts.NamedImports;
-    const parts = named.elements.map(({ propertyName, name }) =>
-      propertyName === undefined ? name.text : `${propertyName.text}:${name.text}`,
-    );
-    return `var {${parts.join()}}=require(${moduleSpecifier.getText()});`;
-  }
-
-  /** The whole file: CommonJS that exports one function, which gives the value of a public name. */
-  text(): string {
-    const { eager, roots, cells, cellOfName } = this.plan;
-    const parts = [
-      "(function(){",
-      `var ${[...cellOfName.keys()].join()};`,
-      `var $cells=[],$parents=[${cells.map((one) => one.parent?.id ?? -1).join()}];`,
-      RUNTIME,
-      ...this.flat.statements.filter((one) => ts.isImportDeclaration(one.node)).map((one) => this.importText(one)),
-      ...roots.map((one) => this.cellText(one)),
-      ...eager.filter(({ names }) => names[0] !== "__require").map((one) => this.statementText(one, undefined)),
-      ...cells.filter((one) => one.statements.some(({ file }) => INSTALL.test(file))).map((one) => `$$(${one.id});`),
-      `$module.exports=${this.switchText([...this.flat.exports])};`,
-      this.options.open ? `$module.exports.own=${this.switchText(this.topNames().map((name) => [name, name]))};` : "",
-      "})();",
-    ];
-    // A program may have variables that are called as a module's own.
-    return `var $module=module;\n${parts.join("\n").replaceAll("__require(", "require(")}`;
   }
 }

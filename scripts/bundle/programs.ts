@@ -9,10 +9,18 @@ type Zensor = typeof zensor;
 
 /** What nearly all programs do: the files that this evaluates are evaluated when the library is imported. */
 function smallest(z: Zensor): void {
-  const sum = z
-    .tensor([1, 2])
+  const a = z.tensor([1, 2]);
+  const sum = a
     .add(z.ones([2]))
+    .add(1)
+    .mul(2)
+    .sub(a)
+    .div(2)
     .add_(1);
+  z.zeros([2, 3])
+    .add(z.tensor([[1], [2]]))
+    .mul(1.5);
+  sum.sum().item();
   sum.tolist();
 }
 
@@ -138,6 +146,22 @@ function gradients(z: Zensor): void {
   z.stack([w, w]).at(0).transpose(0, 1).sum(0).max().backward();
 }
 
+function classifier(z: Zensor): void {
+  const w = z.randn([3, 4], { requiresGrad: true });
+  const x = z.rand([5, 3]);
+  const wanted = z.arange(5).remainder(4).to(z.int64).unsqueeze(1);
+  const scores = x.matmul(w);
+  scores.logSoftmax(1).gather(1, wanted).neg().mean().backward();
+  scores.detach();
+  const rates = x.matmul(w).softmax(1);
+  rates.gather(1, wanted).log().sqrt().abs().sum().backward();
+  const parts = z.cat([x.matmul(w), w.clamp(-1, 1)]);
+  z.where(parts.gt(0), parts, parts.neg()).div(2).maximum(parts).norm().backward();
+  z.noGrad(() => w.sub_((w.grad as zensor.Tensor).mul(0.1)).clamp_(-1, 1));
+  w.grad?.zero_();
+  scores.argmax(1).eq(wanted.squeeze(1)).to(z.float32).mean().item();
+}
+
 function modules(z: Zensor): void {
   const { nn, F } = z;
   const model = new nn.Sequential(new nn.Linear(3, 8), new nn.ReLU(), new nn.Linear(8, 2));
@@ -187,6 +211,7 @@ export const programs: Readonly<Record<string, (z: Zensor) => void>> = {
   tensors,
   furtherTensors,
   gradients,
+  classifier,
   modules,
   dictionaries,
 };

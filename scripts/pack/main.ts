@@ -84,8 +84,7 @@ async function stageMain(): Promise<string> {
   const lib = join(folder, "lib");
   mkdirSync(lib, { recursive: true });
   const parts = readParts(join(root, "build", "bundle"));
-  const core = join(lib, "zensor.compiled.js");
-  writeCompiled(parts, join(root, "build", "bundle"), core);
+  const core = writeCompiled(parts, join(root, "build", "bundle"), lib);
   writePlain(parts, join(lib, "zensor.plain.js"));
   writeFileSync(join(lib, "zensor.mjs"), entryText(CORE, readExports(parts, core, libraryFile())));
   const names = `// Names for other runtimes, which read them here.\n${namesText(parts)}`;

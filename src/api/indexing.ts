@@ -95,7 +95,7 @@ function badIndex(x: unknown): never {
 }
 
 /** `x[i]`: the hot path of loops over rows. */
-function selectFirst(t: Tensor, i: number): Tensor {
+export function selectFirst(t: Tensor, i: number): Tensor {
   const shape = t._shape;
   const p = shape.length === 0 ? -1 : place(i, shape[0] as number);
   if (p < 0) badPlace(t, i, 0, shape[0] ?? 0);
@@ -119,7 +119,7 @@ function requireRows(t: Tensor): void {
 }
 
 /** `x[a:b]` */
-function sliceFirst(t: Tensor, s: Slice): Tensor {
+export function sliceFirst(t: Tensor, s: Slice): Tensor {
   requireRows(t);
   const shape = t._shape.slice();
   const n = shape[0] as number;

@@ -41,18 +41,28 @@ let sequence = 0;
 /** One step of the backward pass. */
 export abstract class Node implements GradientNode {
   /** Later nodes run first. */
-  sequence = sequence++;
+  declare sequence: number;
   /** One for each differentiable argument; null where no gradient is needed. */
-  next: (Edge | null)[] = [];
+  declare next: (Edge | null)[];
   /** One for each output of the forward operation. */
-  outputs: OutputMeta[] = [];
-  released = false;
+  declare outputs: OutputMeta[];
+  declare released: boolean;
   /** Where its operator ran, and where it will. */
-  readonly streams: object | null = streams.current;
+  declare readonly streams: object | null;
   /** Called with the gradients of the outputs before `apply`. */
-  preHooks: Map<number, { index: number; hook: (grad: Tensor) => Tensor | null | undefined | void }> | null = null;
+  declare preHooks: Map<number, { index: number; hook: (grad: Tensor) => Tensor | null | undefined | void }> | null;
   /** Tensors that keep their gradient, by output. */
-  retained: Map<number, Tensor> | null = null;
+  declare retained: Map<number, Tensor> | null;
+
+  constructor() {
+    this.sequence = sequence++;
+    this.next = [];
+    this.outputs = [];
+    this.released = false;
+    this.streams = streams.current;
+    this.preHooks = null;
+    this.retained = null;
+  }
 
   abstract get name(): string;
   /** With torch's namespace, for nodes that are not made from formulas there. */

@@ -12,17 +12,17 @@ import { gradFnOf, operatorName } from "./history.ts";
 import { freedError, type Node } from "./node.ts";
 
 class SavedTensor {
-  readonly tensor: Tensor;
-  readonly version: number;
+  declare readonly tensor: Tensor;
+  declare readonly version: number;
   /** The node that saved it as its own result; null for an argument. */
-  readonly node: GradientNode | null;
-  readonly outputNr: number;
+  declare readonly node: GradientNode | null;
+  declare readonly outputNr: number;
   // What it was made of: `x.data = y` gives the object other bytes.
-  readonly storage: Storage;
-  readonly shape: readonly number[];
-  readonly strides: readonly number[];
-  readonly offset: number;
-  readonly isLeaf: boolean;
+  declare readonly storage: Storage;
+  declare readonly shape: readonly number[];
+  declare readonly strides: readonly number[];
+  declare readonly offset: number;
+  declare readonly isLeaf: boolean;
 
   constructor(tensor: Tensor, node: GradientNode | null, outputNr: number) {
     this.tensor = tensor;

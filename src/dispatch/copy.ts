@@ -109,6 +109,15 @@ export function copyBlock(dst: Tensor, skipped: number, src: Tensor): boolean {
   return true;
 }
 
+/** Whether `copyBlock` copies a tensor into a row-major one, and is not refused. */
+export function fitsBlock(dst: Tensor, src: Tensor): boolean {
+  const { _storage: from, dtype } = src;
+  const { _storage: to } = dst;
+  if (src._numel * dtype.itemsize > BLOCK_BYTES || !src._contiguous) return false;
+  if (dtype !== dst.dtype || src._bits !== dst._bits || from.watched || to.watched) return false;
+  return inMemory(from) && inMemory(to);
+}
+
 /** `transfer` into a part of a tensor, which begins so many elements behind the tensor's first one and is not empty. */
 export function transferPart(
   dst: Tensor,

@@ -17,7 +17,7 @@ import {
   withValuesMoved,
 } from "./same-device.ts";
 
-export { attention } from "../ffi/attention.ts";
+export { attention, TAKERS } from "../ffi/attention.ts";
 
 export type OperatorKind = "pointwise" | "view" | "op" | "composite" | "factory";
 
@@ -90,6 +90,16 @@ let passing = -1;
 function setLevel(n: number): void {
   level = n;
   attention.bits = n > 0 ? attention.bits | TAKERS : attention.bits & ~TAKERS;
+}
+
+/** Runs what makes tensors on other devices that are gone when it ends: no operator compares devices for their sake. */
+export function amongDevices(body: () => void): void {
+  const before = attention.bits & DEVICES;
+  try {
+    body();
+  } finally {
+    attention.bits = (attention.bits & ~DEVICES) | before;
+  }
 }
 
 /** Whether somebody looks on at the operators that are called. */

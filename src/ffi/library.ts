@@ -2,7 +2,7 @@
 
 import { CString, dlopen, type FFIFunction, ptr, suffix } from "bun:ffi";
 import { ABI_HASH } from "../../generated/abi.ts";
-import { NATIVES } from "../../generated/symbols.ts";
+import { CUDA, FILES, NATIVES } from "../../generated/symbols.ts";
 import { existsSync } from "../runtime/node.ts";
 import { checkWhole } from "./library-file.ts";
 
@@ -54,6 +54,14 @@ function folders(): string[] {
   return [...new Set([...own, folderOf(Bun.main), folderOf(process.execPath)])];
 }
 
+/** Where a package manager mostly puts the platform's package: to ask there is quicker than to import it. */
+function beside(): string[] {
+  const here = folderOf(import.meta.path);
+  if (!isAbsolute(here)) return [];
+  const kinds = process.platform === "linux" ? ["-gnu", "-musl"] : [""];
+  return kinds.map((kind) => `${folderOf(folderOf(here))}/zensor-${process.platform}-${process.arch}${kind}`);
+}
+
 // Node's own functions for paths and files would take longer to load than the library.
 function folderOf(file: string): string {
   return file.slice(0, Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"), 0));
@@ -81,7 +89,7 @@ function findLibrary(): string {
     if (existsSync(forced)) return forced;
     throw new Error(`zensor: ZENSOR_LIBRARY names ${forced}, which does not exist`);
   }
-  const found = within(folders(), NAME) ?? placed(packaged());
+  const found = within([...folders(), ...beside()], NAME) ?? placed(packaged());
   if (found !== null) return found;
   throw new Error(
     `zensor: the native library was not found: no ${NAME} in ${folders().join(", ")}, ` +
@@ -126,10 +134,25 @@ function load(file: string) {
 const path = findLibrary();
 const library = load(path);
 
-/** The native functions, typed by the generated table. */
-export const native = library.symbols as unknown as {
-  [K in keyof typeof NATIVES]: (...args: number[]) => number;
+type Natives = Record<keyof typeof NATIVES | keyof typeof FILES | keyof typeof CUDA, (...args: number[]) => number>;
+
+/** Opens the functions of a kind when one of them is first asked for. */
+const late: ProxyHandler<object> = {
+  get(_, name) {
+    const table = [FILES, CUDA].find((one) => Object.hasOwn(one, name));
+    if (table === undefined) return undefined;
+    const opened = dlopen(path, table as Record<string, FFIFunction>);
+    held.push(opened);
+    Object.assign(native, opened.symbols);
+    return native[name as keyof Natives];
+  },
 };
+
+/** What is open: it stays so. */
+const held: unknown[] = [library];
+
+/** The native functions, typed by the generated tables. */
+export const native: Natives = Object.assign(Object.create(new Proxy({}, late)), library.symbols);
 
 function checkAbi(): void {
   const hash = new CString(native.zs_abi_hash() as never).toString();
@@ -139,9 +162,6 @@ checkAbi();
 
 type Call = (...args: number[]) => number;
 
-/** Keeps what is open. */
-const kernels: unknown[] = [];
-
 /** A kernel's function that reads the frame, and the one with `arity` addresses to read where it has one. */
 export function openKernel(symbol: string, arity: number | null): [call: Call, fast: Call | null] {
   const table: Record<string, FFIFunction> = { [symbol]: { args: ["f64"], returns: "i32" } };
@@ -150,7 +170,7 @@ export function openKernel(symbol: string, arity: number | null): [call: Call, f
     table[`${symbol}_fast`] = { args: ["u32", ...addresses, "f64"], returns: "i32" };
   }
   const opened = dlopen(path, table);
-  kernels.push(opened);
+  held.push(opened);
   const found = opened.symbols as unknown as Record<string, Call>;
   return [found[symbol] as Call, found[`${symbol}_fast`] ?? null];
 }

@@ -30,8 +30,8 @@ export function checkForward(layer: { prototype: Module }, name: keyof typeof FO
   const takesOne = signature === "input:tensor";
   prototype.forward = function (...args) {
     // One tensor is what nearly all calls give.
-    const checked = takesOne && args.length === 1 && args[0] instanceof Tensor;
-    return forward.apply(this, checked ? args : inOrder(`${name}.forward`, signature, args));
+    if (takesOne && args.length === 1 && args[0] instanceof Tensor) return forward.call(this, args[0]);
+    return forward.apply(this, inOrder(`${name}.forward`, signature, args));
   };
   return prototype.forward;
 }

@@ -162,20 +162,19 @@ function mayBeObject(parameter: Parameter): boolean {
 }
 
 function checkKind(op: string, parameter: Parameter, value: unknown): void {
-  const { name, orNone } = parameter;
-  if (orNone && value === null) return;
+  if (value === null && parameter.orNone) return;
   if (parameter.words !== null) {
-    checkWord(op, name, parameter.words, value);
+    checkWord(op, parameter.name, parameter.words, value);
     return;
   }
   const found = parameter.found ?? kindOf(parameter);
   if (typeof found === "function") {
-    found(op, name, value);
+    found(op, parameter.name, value);
     return;
   }
-  const [words, test] = found;
-  if (test(value)) return;
-  throw texts.wrongArgument(op, op, name, orNone ? `${words} or None` : words, kindName(value));
+  if (found[1](value)) return;
+  const words = found[0];
+  throw texts.wrongArgument(op, op, parameter.name, parameter.orNone ? `${words} or None` : words, kindName(value));
 }
 
 /** Refuses what is none of some words, with all of them. */
@@ -338,10 +337,14 @@ export function installChecks(target: object, table: Readonly<Record<string, str
     if (text === undefined) continue;
     const method: Method | undefined = Object.getOwnPropertyDescriptor(target, name)?.value;
     if (typeof method !== "function") continue;
-    const waits = name.endsWith("Async") || method instanceof AsyncFunction;
-    const value = waits ? waiting(name, text, method, explain) : checked(name, text, method, explain);
-    methods[name] = named(name, value);
+    methods[name] = checkedMethod(name, text, method, explain);
   }
+}
+
+/** A method behind the checks of its signature; what is asynchronous rejects. */
+export function checkedMethod(name: string, text: string, method: Method, explain?: Explain): Method {
+  const waits = name.endsWith("Async") || method instanceof AsyncFunction;
+  return named(name, waits ? waiting(name, text, method, explain) : checked(name, text, method, explain));
 }
 
 type Around = (self: unknown, name: string, method: Method, args: unknown[]) => unknown;
@@ -394,54 +397,8 @@ function waiting(name: string, text: string, method: Method, explain?: Explain):
   };
 }
 
-/** Finds a method in the file that has it. */
-export type Finder = (file: string, name: string) => Method;
-
-/** Where a method that is found later stands, and what finds it. */
-export interface LateMethod {
-  prototype: object;
-  name: string;
-  /** Without a signature it has no checks. */
-  text: string | undefined;
-  file: string;
-  find: Finder;
-  waits: boolean;
-}
-
-/**
- * A method behind its checks that is found when it is first called, and then takes its own place: what stands in for
- * many methods is one function to the engine, and calls through it are slow.
- */
-export function checkedLater(late: LateMethod, explain: Explain): Method {
-  const { prototype, name, text, file, find, waits } = late;
-  if (waits && text !== undefined) return named(name, waitingLater(name, text, file, find, explain));
-  let method: Method | undefined;
-  const standIn = named(name, function (...args) {
-    if (method === undefined) {
-      const found = find(file, name);
-      method = text === undefined ? found : named(name, checked(name, text, found, explain));
-      // Unless somebody has put something else there.
-      if (Object.getOwnPropertyDescriptor(prototype, name)?.value === standIn) {
-        Object.defineProperty(prototype, name, { value: method });
-      }
-    }
-    return method.apply(this, args);
-  });
-  return standIn;
-}
-
 function named(name: string, method: Method): Method {
   return Object.defineProperty(method, "name", { value: name });
-}
-
-function waitingLater(name: string, text: string, file: string, find: Finder, explain: Explain): Method {
-  return async function (...args) {
-    try {
-      return await find(file, name).apply(this, checkedArguments(name, text, args));
-    } catch (error) {
-      throw explain(name, error, [this, ...args]);
-    }
-  };
 }
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;

@@ -21,27 +21,28 @@ export interface LateMembers {
 }
 
 /**
- * How many objects keep members, and how many members each takes, the last one all that are left: a program of more is
- * rare, and each object makes looking for what is not there, `tensor instanceof Map` too, a little longer.
+ * How many members an object keeps, the last one all that are left. A class says how many such objects it has: to use
+ * more members is rare, and each makes looking for what is not there, `tensor instanceof Map` too, a little longer.
  */
-const HOLDERS = 4;
 const ROOM = 110;
 
 class End implements ProxyHandler<object> {
   readonly sources: LateMembers[] = [];
+  /** What is asked for a name that no source knows: a second proxy would make looking for what is not there slower. */
+  last: Required<Pick<ProxyHandler<object>, "get" | "set">> = Reflect;
   /** What stands behind the class. */
-  readonly behind: object;
+  private readonly behind: object;
   /** The objects that have the members, in the order of the chain. */
   private readonly holders: object[] = [];
   /** Which of them has a member. */
   private readonly made = new Map<string, object>();
 
-  constructor(prototype: object) {
+  constructor(prototype: object, holders: number) {
     this.behind = Object.create(Object.getPrototypeOf(prototype), {
       constructor: { value: prototype.constructor, writable: true, configurable: true },
     });
     let next: object = new Proxy(this.behind, this);
-    for (let i = 0; i < HOLDERS; i++) {
+    for (let i = 0; i < holders; i++) {
       next = Object.create(next) as object;
       this.holders.unshift(next);
     }
@@ -49,7 +50,7 @@ class End implements ProxyHandler<object> {
   }
 
   private define(name: string, member: Member): object {
-    const holder = this.holders[Math.min(Math.floor(this.made.size / ROOM), HOLDERS - 1)] as object;
+    const holder = this.holders[Math.min(Math.floor(this.made.size / ROOM), this.holders.length - 1)] as object;
     this.made.set(name, holder);
     if (typeof member === "function") {
       Object.defineProperty(member, "name", { value: name, configurable: true });
@@ -71,10 +72,14 @@ class End implements ProxyHandler<object> {
   }
 
   get(behind: object, name: string | symbol, receiver: unknown): unknown {
-    return Reflect.get(this.holderOf(name) ?? behind, name, receiver);
+    const holder = this.holderOf(name);
+    return holder === undefined ? this.last.get(behind, name, receiver) : Reflect.get(holder, name, receiver);
   }
   set(behind: object, name: string | symbol, value: unknown, receiver: unknown): boolean {
-    return Reflect.set(this.holderOf(name) ?? behind, name, value, receiver);
+    const holder = this.holderOf(name);
+    return holder === undefined
+      ? this.last.set(behind, name, value, receiver)
+      : Reflect.set(holder, name, value, receiver);
   }
   has(behind: object, name: string | symbol): boolean {
     return this.holderOf(name) !== undefined || name in behind;
@@ -95,22 +100,26 @@ const ends = new Map<object, End>();
 /**
  * Lets a class have late members: in its static block, where nobody has its prototype yet.
  */
-export function takeLateMembers(prototype: object): void {
-  ends.set(prototype, new End(prototype));
+export function takeLateMembers(prototype: object, holders: number, ...members: LateMembers[]): void {
+  const end = new End(prototype, holders);
+  end.sources.push(...members);
+  ends.set(prototype, end);
 }
 
 function endOf(prototype: object): End {
   return ends.get(prototype) as End;
 }
 
+/** Lets such a class ask somebody for names that none of its members has. False for any other class. */
+export function endLateMembers(prototype: object, last: End["last"]): boolean {
+  const end = ends.get(prototype);
+  if (end !== undefined) end.last = last;
+  return end !== undefined;
+}
+
 /** Gives such a class members; names that the class has stay its own. */
 export function addLateMembers(prototype: object, members: LateMembers): void {
   endOf(prototype).sources.push(members);
-}
-
-/** The object behind a class's late members: the last one of its chain that is the class's own. */
-export function lastOfChain(prototype: object): object {
-  return endOf(prototype).behind;
 }
 
 /**

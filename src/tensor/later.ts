@@ -5,6 +5,7 @@
 
 /** The tables, each beside what it is for. */
 export type Table =
+  | "collections"
   | "composites"
   | "devices"
   | "formulas"

@@ -7,6 +7,7 @@
  */
 import { MISSING } from "../../generated/missing.ts";
 import * as texts from "../../generated/texts.ts";
+import { endLateMembers } from "./late-members.ts";
 
 const camel = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -78,12 +79,14 @@ class MissingMembers implements ProxyHandler<object> {
 }
 
 /**
- * Puts the names behind the last object of a class's chain, which nobody may have as a prototype yet: a proxy that
- * comes into a chain in use makes every array of the program slow.
+ * Puts the names behind a class: at the end of its late members, or behind its prototype, which nobody may have as one
+ * yet: a proxy that comes into a chain in use makes every array of the program slow.
  */
-export function tellMissingMembers(owner: keyof typeof MISSING, last: object): void {
-  const behind = Object.create(Object.getPrototypeOf(last)) as object;
-  Object.setPrototypeOf(last, new Proxy(behind, new MissingMembers(owner)));
+export function tellMissingMembers(owner: keyof typeof MISSING, prototype: object): void {
+  const missing = new MissingMembers(owner);
+  if (endLateMembers(prototype, missing)) return;
+  const behind = Object.create(Object.getPrototypeOf(prototype)) as object;
+  Object.setPrototypeOf(prototype, new Proxy(behind, missing));
 }
 
 /** The end of a namespace. Names here are known as well, where they are not there yet. */

@@ -9,11 +9,11 @@ const own = import.meta.path;
 /** Where the sources are, when this is one of them; undefined in a bundle. */
 const [, root] = /^(.*[\\/])src[\\/]tensor[\\/]stacks\.ts$/.exec(own) ?? [];
 
-/** The module in front of a built file (`scripts/bundle/entry.ts`). */
-const front = own.replace(/zensor\.compiled\.js$/, "zensor.mjs");
+/** What the built files of the library are called up to their endings (`scripts/bundle/cells.ts`). */
+const [, built] = /^(.*[\\/]zensor\.)compiled\.js$/.exec(own) ?? [];
 
 function isOwn(file: string): boolean {
-  if (root === undefined) return file === own || file === front;
+  if (root === undefined) return file === own || (built !== undefined && file.startsWith(built));
   return file.startsWith(`${root}src`) || file.startsWith(`${root}generated`);
 }
 

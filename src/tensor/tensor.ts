@@ -110,8 +110,9 @@ interface SymbolMembers extends Disposable {
 /** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
 export class Tensor {
   static {
-    takeLateMembers(Tensor.prototype);
+    takeLateMembers(Tensor.prototype, 4);
     Object.defineProperty(Tensor.prototype, "_isTensor", { value: true });
+    Object.defineProperty(Tensor.prototype, "_unbatched", { value: false });
   }
   /** Editors offer the members of a class with a private one nowhere but behind its objects. */
   declare private readonly opaque: never;
@@ -394,9 +395,7 @@ export class Tensor {
   _derive(view: Tensor): Tensor {
     return view;
   }
-  /** @internal Whether it is of a batch as a whole. */ get _unbatched(): boolean {
-    return false;
-  }
+  /** @internal Whether it is of a batch as a whole. */ declare readonly _unbatched: boolean;
   /** Gives up this tensor's claim on its bytes; the last claim returns them at once. */
   [Symbol.dispose](): void {
     if (this._storage === DISPOSED) return;

@@ -43,8 +43,8 @@ export function requireFile(address: number, nbytes: number, op: string): void {
   checkFile(op);
 }
 
-/** How many numbers the stage holds. */
-export const STAGE_SIZE = 4096;
+/** How many numbers the stage holds: a little less than what the allocator takes a huge page for. */
+export const STAGE_SIZE = 4000;
 const STAGE_BYTES = 8 * STAGE_SIZE;
 const stageAddress = allocateBlock(STAGE_BYTES);
 if (stageAddress === 0) throw texts.noStagingMemory(undefined);

@@ -55,7 +55,11 @@ function signatureOf({ kind, path, home, name, owner, fn }: Found): string | und
   if (BY_PATH[path] !== undefined) return BY_PATH[path];
   if (kind === "function") return FUNCTIONS[home.join(".")]?.[name];
   if (kind === "method" && name === "forward") return FORWARD[owner.name as keyof typeof FORWARD];
-  const members = classSignatures(lineage(kind === "constructor" ? fn : owner));
+  // Late members of collections stand behind the class that all of them have in common.
+  const above = lineage(kind === "constructor" ? fn : owner).map((one) =>
+    one === "Collection" ? "TensorDictBase" : one,
+  );
+  const members = classSignatures(above);
   return members(kind === "constructor" ? "new" : kind === "static" ? `static ${name}` : name);
 }
 

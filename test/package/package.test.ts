@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CHUNK_FILES } from "../../scripts/bundle/parts.ts";
 import { packAll } from "../../scripts/pack/main.ts";
 import { hostPlatform } from "../../scripts/pack/platforms.ts";
 import { root, tsc } from "../../scripts/toolchain.mjs";
@@ -85,8 +86,8 @@ describe("packages", () => {
     expect(files("zensor")).toEqual(
       [
         ...["CHANGELOG.md", "LICENSE", "README.md", "package.json"],
-        ...["cli.js", "cli.js.jsc", "cli.js.map", "zensor.compiled.js", "zensor.compiled.js.jsc"],
-        ...["zensor.compiled.js.map", "zensor.d.ts", "zensor.js", "zensor.mjs", "zensor.plain.js"],
+        ...["cli.js", ...CHUNK_FILES].flatMap((file) => [file, `${file}.jsc`, `${file}.map`]),
+        ...["zensor.d.ts", "zensor.js", "zensor.mjs", "zensor.plain.js"],
       ].sort(),
     );
     expect(files(platform.name)).toEqual(["LICENSE", "index.d.ts", "index.js", platform.file, "package.json"].sort());

@@ -1,7 +1,7 @@
 // A program pays for what it uses: the source files that a program of one kind evaluates with the built file.
 import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { planCells } from "../../scripts/bundle/cells.ts";
+import { planCells, SMALLEST } from "../../scripts/bundle/cells.ts";
 import { type Parts, readParts, readProfile, writeNoting } from "../../scripts/bundle/parts.ts";
 import { libraryFile, root } from "../../scripts/toolchain.mjs";
 
@@ -26,7 +26,8 @@ function evaluated(program: string): string[] {
   const env = { ...rest, ZENSOR_LIBRARY: libraryFile() };
   const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, "-e", text], { env });
   if (exitCode !== 0) throw new Error(stderr.toString());
-  const files = [...(JSON.parse(stdout.toString()) as string[]), ...readProfile().eager];
+  const atImport = Object.entries(readProfile().evaluated).flatMap(([file, by]) => (by === SMALLEST ? [file] : []));
+  const files = [...(JSON.parse(stdout.toString()) as string[]), ...atImport];
   // This one only looks whether tests are run.
   return [...new Set(files)].filter((file) => file !== "src/testing/runner.ts").sort();
 }

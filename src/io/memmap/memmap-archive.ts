@@ -1,6 +1,7 @@
 // Archives of memory-mapped directories (.tdz): a zip file with the files of a directory, tensors stored and aligned.
 import { sep } from "../../runtime/node.ts";
 import { inOrder } from "../../tensor/checks.ts";
+import { byCodePoints } from "../../tensor/code-points.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
@@ -94,12 +95,6 @@ export function isMemmapArchive(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-const ORDER = new TextEncoder();
-
-function byCodePoints(a: string, b: string): number {
-  return Buffer.compare(ORDER.encode(a), ORDER.encode(b));
 }
 
 /** Entries as they follow each other: per directory `meta.json`, then other files, then directories, by name. */

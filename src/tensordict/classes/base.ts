@@ -21,6 +21,7 @@ import {
   isLockedTd,
   isNonTensor,
   loader,
+  type NewState,
   outlinesOf,
   type Td,
   toSize,
@@ -58,17 +59,15 @@ import * as shape from "../ops/shape.ts";
 import * as splitting from "../ops/splitting.ts";
 import { updateBy } from "../ops/update-resizing.ts";
 import {
+  NO_WORDS,
   selectedPart,
-  setEntry,
-  setInPlace,
   type UpdateOptions,
   type UpdateSource,
   type UpdateWords,
-  updateInPlace,
   withEntries,
-} from "../ops/writes.ts";
+} from "../ops/update-sources.ts";
+import { setEntry, setInPlace, updateInPlace } from "../ops/writes.ts";
 import type { KeyMethods } from "./key-methods.ts";
-import { takeLateMethods } from "./late-methods.ts";
 import { TableMethods } from "./table-methods.ts";
 
 /** Options of `namedApply`. */ export type NamedApplyOptions = ApplyOptions & { nestedKeys?: boolean };
@@ -77,6 +76,11 @@ import { TableMethods } from "./table-methods.ts";
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
 export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> {
+  // Written down: one that the engine makes passes a list of arguments on.
+  constructor(state: NewState) {
+    super(state);
+  }
+
   /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
   static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
     return loader.load(prefix, options) as TensorDictBase<T>;
@@ -114,8 +118,7 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
   /** Number of batch dimensions. @torch TensorDict.dim */ dim(): number {
     return this._batchSize.length;
   }
-  /** Elements of the batch, at least one. @torch TensorDict.numel */
-  numel(): number {
+  /** Elements of the batch, at least one. @torch TensorDict.numel */ numel(): number {
     return Math.max(1, this._batchSize.numel());
   }
   /** Size of the first batch dimension. @torch len(TensorDict) */ get length(): number {
@@ -241,8 +244,10 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
     else setEntry(this, key, value);
     return this;
   }
-  /** Writes into the storage of an existing entry. @torch TensorDict.set_ */
-  set_(key: NestedKey, value: unknown): this {
+  /** Writes into the storage of an existing entry. @torch TensorDict.set_ */ set_(
+    key: NestedKey,
+    value: unknown,
+  ): this {
     setInPlace(this, key, value);
     return this;
   }
@@ -260,22 +265,21 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
   getNonTensor<const K extends NestedKey>(key: K): Unwrapped<Found<S, K>> {
     return this.at(key as never) as Unwrapped<Found<S, K>>;
   }
-  /** True when the key is there; nested keys are allowed. */
-  has(key: NestedKey): boolean {
+  /** True when the key is there; nested keys are allowed. */ has(key: NestedKey): boolean {
     return findEntry(this, key) !== undefined;
   }
-  /** Its keys; nested ones are arrays. @torch TensorDict.keys */
-  keys(...args: ListingArguments): (string | string[])[] {
+  /** Its keys; nested ones are arrays. @torch TensorDict.keys */ keys(
+    ...args: ListingArguments
+  ): (string | string[])[] {
     // Entries are not looked at where their keys are enough: those of stacks may differ in shape.
     if (args.length === 0) return [...this._keys()];
     return listEntries(this, listing(args), outlinesOf, false).map(([path]) => unravelKey(path));
   }
-  /** Its entries, in the order of the keys. @torch TensorDict.values */
-  values(...args: ListingArguments): Entry[] {
+  /** Its entries, in the order of the keys. @torch TensorDict.values */ values(...args: ListingArguments): Entry[] {
     return listEntries(this, listing(args), entriesOf, true).map(([, entry]) => entry);
   }
-  /** Keys and entries. @torch TensorDict.items */
-  items(...args: ListingArguments): [string | string[], Entry][] {
+  /** Keys and entries. @torch TensorDict.items */ items(...args: ListingArguments): [string | string[], Entry][] {
+    if (args.length === 0) return [...this._entries()];
     return listEntries(this, listing(args), entriesOf, true).map(([path, entry]) => [unravelKey(path), entry]);
   }
   /** Parts of the first batch dimension, one after the other. */
@@ -284,7 +288,7 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
     for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as this;
   }
   /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
-  update(source?: UpdateSource | null, options: UpdateWords = {}): this {
+  update(source?: UpdateSource | null, options: UpdateWords = NO_WORDS): this {
     updateBy(this, withEntries(source, options), options);
     return this;
   }
@@ -310,8 +314,7 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
     const deep = typeof recurse === "boolean" ? recurse : recurse.recurse !== false;
     return cloneTd(this, deep) as this;
   }
-  /** The structure copied, the tensors shared. @torch TensorDict.copy */
-  copy(): this {
+  /** The structure copied, the tensors shared. @torch TensorDict.copy */ copy(): this {
     return cloneTd(this, false) as this;
   }
   /** Moved to a device or cast to a dtype. @torch TensorDict.to */
@@ -329,14 +332,12 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
   /** On a GPU. @torch TensorDict.cuda */ cuda(index?: number | null): this {
     return this.to(index === undefined || index === null ? "cuda" : `cuda:${index}`);
   }
-  /** Lets entries be on any device; nothing is moved. @torch TensorDict.clear_device_ */
-  clearDevice_(): this {
+  /** Lets entries be on any device; nothing is moved. @torch TensorDict.clear_device_ */ clearDevice_(): this {
     this._device = null;
     for (const child of childrenOf(this)) child.clearDevice_();
     return this;
   }
-  /** Older name of `clearDevice_`. */
-  clearDevice(): this {
+  /** Older name of `clearDevice_`. */ clearDevice(): this {
     return this.clearDevice_();
   }
   /** With every tensor contiguous. @torch TensorDict.contiguous */ contiguous(options: ContiguousOptions = {}): this {
@@ -488,7 +489,6 @@ export abstract class TensorDictBase<in out S = Schema> extends TableMethods<S> 
   }
 }
 checkCollections(TensorDictBase, null, STATICS);
-takeLateMethods(TensorDictBase.prototype);
 
 declare module "../core/types.ts" {
   interface Classes<S> {

@@ -29,7 +29,8 @@ import {
   splitKeysTd,
 } from "../ops/key-sets.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
-import { type UpdateSource, updateTd } from "../ops/writes.ts";
+import type { UpdateSource } from "../ops/update-sources.ts";
+import { updateTd } from "../ops/writes.ts";
 import type { PlainMethods } from "./plain-methods.ts";
 
 /** Options of `newTensor`. */

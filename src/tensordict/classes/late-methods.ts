@@ -1,8 +1,8 @@
 // The methods of collections that are written beside TensorDictBase, a file for each matter, as classes that hold them
-// for the compiler. A collection has a function for each name: it checks arguments, and when it is first called finds
-// the method, and with it the file.
+// for the compiler. A collection gets each, and with it its file, when it is first touched.
 import { COLLECTION_MEMBERS } from "../../../generated/collection-members.ts";
-import { checkedLater, type Finder } from "../../tensor/checks.ts";
+import { checkedMethod } from "../../tensor/checks.ts";
+import type { LateMembers } from "../../tensor/late-members.ts";
 import { ALL } from "../core/collection-checks.ts";
 import { MATH } from "../core/math-names.ts";
 import { explainDepth } from "../core/too-deep.ts";
@@ -44,48 +44,29 @@ function prototypeOf(file: File): object {
   }
 }
 
-function memberOf(file: string, name: string): PropertyDescriptor {
-  const value = file === "math" ? mathMethodOf(name) : undefined;
-  if (value !== undefined) return { value };
-  return Object.getOwnPropertyDescriptor(prototypeOf(file as File), name) as PropertyDescriptor;
-}
+/** By name, the file that has a member. */
+let files: Map<string, File> | null = null;
 
-const findMethod: Finder = (file, name) => memberOf(file, name).value;
-
-/** A property that is read, and written where `both` says so. */
-function accessor(file: File, name: string, both: boolean): PropertyDescriptor {
-  let found: PropertyDescriptor | null = null;
-  const descriptor: PropertyDescriptor = {
-    configurable: true,
-    get() {
-      found ??= memberOf(file, name);
-      return found.get?.call(this);
-    },
-  };
-  if (!both) return descriptor;
-  descriptor.set = function (value) {
-    found ??= memberOf(file, name);
-    found.set?.call(this, value);
-  };
-  return descriptor;
-}
-
-/** Gives a prototype the methods that it has not itself. */
-export function takeLateMethods(prototype: object): void {
-  const add = (file: File, word: string) => {
-    const mark = /\W$/.exec(word)?.[0] ?? "";
-    const name = word.slice(0, word.length - mark.length);
-    if (Object.hasOwn(prototype, name)) return;
-    if (mark === "." || mark === "=") {
-      Object.defineProperty(prototype, name, accessor(file, name, mark === "="));
-      return;
+function fileOf(name: string): File | undefined {
+  if (files === null) {
+    files = new Map(Object.keys(MATH).map((each) => [each, "math"]));
+    for (const file of Object.keys(COLLECTION_MEMBERS) as File[]) {
+      for (const each of COLLECTION_MEMBERS[file].split(" ")) files.set(each, file);
     }
-    const waits = mark === "!" || name.endsWith("Async");
-    const value = checkedLater({ prototype, name, text: ALL[name], file, find: findMethod, waits }, explainDepth);
-    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
-  };
-  for (const file of Object.keys(COLLECTION_MEMBERS) as File[]) {
-    for (const word of COLLECTION_MEMBERS[file].split(" ")) add(file, word);
   }
-  for (const name of Object.keys(MATH)) add("math", name);
+  return files.get(name);
 }
+
+/** What every collection has besides the methods of its classes. */
+export const LATE_METHODS: LateMembers = {
+  names: () => [...new Set([...Object.values(COLLECTION_MEMBERS), ...Object.keys(MATH)])].join(" "),
+  member(name) {
+    const file = fileOf(name);
+    if (file === undefined) return undefined;
+    const found = Object.getOwnPropertyDescriptor(prototypeOf(file), name);
+    const method = (file === "math" ? mathMethodOf(name) : undefined) ?? found?.value;
+    if (method === undefined) return found;
+    const text = ALL[name];
+    return text === undefined ? method : checkedMethod(name, text, method, explainDepth);
+  },
+};

@@ -3,6 +3,7 @@
 import { callMethodsBy, checkedArguments } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { settle } from "../../tensor/objects.ts";
 import { take } from "../../tensor/scope-state.ts";
 import { plainSizes, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -144,6 +145,9 @@ function requireMember(lazy: LazyTd, td: unknown): asserts td is Td {
  * @torch tensordict.LazyStackedTensorDict
  */
 export class LazyStackedTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
+  static {
+    settle(LazyStackedTensorDict.prototype, "_kind");
+  }
   /**
    * The same elements without history: each tensor's `.data`. Assigned, its tensors take the elements of those under
    * the same keys, and share their memory; either all do or none.

@@ -6,6 +6,7 @@ import type { NestedArray } from "../../api/values.ts";
 import type { PythonJson } from "../../io/base/python-json.ts";
 import { checkOptions, installChecks, isDict } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { settle } from "../../tensor/objects.ts";
 import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { memberBatch } from "../core/batch.ts";
@@ -91,6 +92,9 @@ function contentOf(args: readonly unknown[]): Content {
  * @torch tensordict.NonTensorStack
  */
 export class NonTensorStack<V = unknown> extends Values {
+  static {
+    settle(NonTensorStack.prototype, "_kind");
+  }
   #flat: ValueWindow | null;
   /** What its values are shared with, also when it has members. */
   #store: ValueStore | null;

@@ -3,6 +3,7 @@ import type { NestedArray } from "../../api/values.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
 import { checkOptions, installChecks } from "../../tensor/checks.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
+import { settle } from "../../tensor/objects.ts";
 import { CONSTRUCTOR, VALUE_METHODS } from "../core/signatures.ts";
 import { make, type NewState, stateOf, type Td, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import type { Classes, CollectionOptions, Entry, Schema } from "../core/types.ts";
@@ -64,6 +65,9 @@ export abstract class Values extends TensorDictBase {
 
 /** One value for all elements of a batch. @torch tensordict.NonTensorData */
 export class NonTensorData<V = unknown> extends Values {
+  static {
+    settle(NonTensorData.prototype, "_kind");
+  }
   /** The value itself. @internal */ value_: V;
   /** @internal Called after the value was replaced in place: keeps files current. */ _onChange: (() => void) | null =
     null;

@@ -8,6 +8,7 @@ import { checkOptions } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { settle } from "../../tensor/objects.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { checkCollections } from "../core/collection-checks.ts";
 import { badSource, isSource, sourceEntries } from "../core/convert.ts";
@@ -34,7 +35,7 @@ import type { KeyOptions } from "../ops/key-ops.ts";
 import type { ToOptions } from "../ops/moving.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import { type LoadStateOptions, loadStateDictInto } from "../ops/state-dict.ts";
-import { type UpdateSource, type UpdateWords, withEntries } from "../ops/writes.ts";
+import { type UpdateSource, type UpdateWords, withEntries } from "../ops/update-sources.ts";
 import { TensorDictBase } from "./base.ts";
 import { asParameter, convertLeaves, type NoConvert, ParamsModule } from "./params-module.ts";
 
@@ -91,6 +92,9 @@ function wrappedBy(source: unknown, noConvert: NoConvert): Td {
  * @torch tensordict.nn.TensorDictParams
  */
 export class TensorDictParams<in out S extends Schema = Schema> extends TensorDictBase<S> {
+  static {
+    settle(TensorDictParams.prototype, "_kind");
+  }
   /** @internal */ readonly _wrapped: Td;
   /** @internal The lock of what is wrapped is kept when this object is unlocked. */ readonly _lockContent: boolean;
   /** @internal Among modules this stands for it. */ readonly [STAND_IN]: Module;

@@ -15,7 +15,7 @@ import {
 import { TableFile } from "../../io/tables/table-file.ts";
 import { checkCollections } from "../core/collection-checks.ts";
 import { STATICS } from "../core/signatures.ts";
-import { Collection } from "../core/state.ts";
+import { Collection, type NewState } from "../core/state.ts";
 import type { Classes, Schema } from "../core/types.ts";
 import { type ArrowSource, columnsOfBatch, type FromArrowOptions, tdOfArrow } from "../disk/arrow-tables.ts";
 import { columnsOfTd, type FromTableOptions, type ToTableOptions, tdOfColumns } from "../disk/tables.ts";
@@ -52,6 +52,11 @@ export interface TableMethods<in out S = Schema> extends ElementMethods<S> {}
 
 /** Tables. */
 export abstract class TableMethods<in out S = Schema> extends Collection<S> {
+  // Written down: one that the engine makes passes a list of arguments on.
+  constructor(state: NewState) {
+    super(state);
+  }
+
   /**
    * Reads a CSV file with one entry for each column: int64 where all fields are whole numbers, float64 with NaN where
    * some are missing, bool, and texts with null where one is missing, one for each row. Lines end as pandas ends them,

@@ -2,6 +2,7 @@
 
 import { checkOptions, inOrder } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { settle } from "../../tensor/objects.ts";
 import { take } from "../../tensor/scope-state.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { type RegisteredClass, registerClass } from "../core/class-registry.ts";
@@ -93,6 +94,9 @@ export interface TensorClassOptions {
  * ```
  */
 export abstract class TensorClassBase<in out S extends Schema = Schema> extends TensorDictBase<S> {
+  static {
+    settle(TensorClassBase.prototype, "_kind");
+  }
   /** @internal */ declare _map: Map<string, Entry>;
   /** @internal */ declare _qualifiedName: string;
   /** @internal The collection that it was made around: entries and state are that one's. */ _source: Td | null = null;

@@ -3,6 +3,7 @@
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { PlaceOptions } from "../../io/disk/placing.ts";
 import { checkOptions, installChecks } from "../../tensor/checks.ts";
+import { settle } from "../../tensor/objects.ts";
 import { take } from "../../tensor/scope-state.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { badSource, entryIn, initialEntries, isSource, putValue } from "../core/convert.ts";
@@ -67,8 +68,27 @@ function givenOptions(second: unknown, options: CollectionOptions | undefined): 
   return { ...(second as CollectionOptions | null | undefined), ...options };
 }
 
+const isSizes = (value: unknown): value is SizeLike => typeof value === "number" || Array.isArray(value);
+
+/** What the constructor's arguments say of a new collection. */
+function stateFor(source: unknown, batchSize: unknown, options?: CollectionOptions): NewState & { lock: boolean } {
+  const sizes = isSizes(batchSize);
+  const given = sizes && options === undefined ? NO_OPTIONS : givenOptions(sizes ? null : batchSize, options);
+  const size = toSize(sizes ? batchSize : given.batchSize);
+  const inherit = source instanceof Collection ? source : null;
+  const own = inherit !== null && !sizes && given.batchSize === undefined ? inherit._batchSize : size;
+  return {
+    batchSize: own,
+    device: toDeviceOrNull(given.device ?? inherit?._device),
+    names: toNames(given.names ?? inherit?._names, own.length),
+    lock: given.lock === true,
+  };
+}
 /** The class behind `TensorDict`. */
 class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S> {
+  static {
+    settle(DenseTensorDict.prototype, "_kind");
+  }
   /**
    * The same elements without history: each tensor's `.data`. Assigned, its tensors take the elements of those under
    * the same keys, and share their memory; either all do or none.
@@ -88,19 +108,15 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
       this._map = batchSize as Map<string, Entry>;
       return;
     }
-    const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
-    const given = sizes && options === undefined ? NO_OPTIONS : givenOptions(sizes ? null : batchSize, options);
-    const size = toSize(sizes ? (batchSize as SizeLike) : given.batchSize);
-    const inherit = source instanceof Collection ? source : null;
-    const state: NewState = {
-      batchSize: inherit !== null && !sizes && given.batchSize === undefined ? inherit._batchSize : size,
-      device: toDeviceOrNull(given.device ?? inherit?._device),
-      names: null,
-    };
+    const state = stateFor(source, batchSize, options);
     super(state);
-    this._names = toNames(given.names ?? inherit?._names, state.batchSize.length);
     this._map = new Map();
-    if (source === undefined || source === null) return;
+    if (source !== undefined && source !== null) this._fill(source, state.lock);
+  }
+
+  /** The entries that a new collection begins with. */
+  private _fill(source: object, lock: boolean): void {
+    const inherit = source instanceof Collection ? source : null;
     if (inherit === null && !isSource(source)) throw badSource(source);
     if (inherit === null && !(source instanceof Map)) {
       for (const key of Object.keys(source)) this._begin(key, (source as Record<string, unknown>)[key]);
@@ -111,7 +127,7 @@ class DenseTensorDict<in out S extends Schema = Schema> extends TensorDictBase<S
         else putValue(this as Td, key, value);
       }
     }
-    if (given.lock === true) lockTd(this);
+    if (lock) lockTd(this);
   }
 
   /** An entry of a collection that is being made. */

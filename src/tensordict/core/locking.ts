@@ -1,9 +1,11 @@
 // Locking: a locked TensorDict keeps its set of entries; their contents can still be written in place.
 import { RuntimeError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
 import {
   type Collection,
   isBranch,
   isClassTd,
+  isInMemory,
   isLazy,
   isLockedTd,
   isNonTensor,
@@ -94,9 +96,12 @@ export function lockLike(td: Td, result: Td, stacks = true): Td {
   if (result === td || isLazy(td) !== isLazy(result)) return lockWhole(td, result);
   if (isLockedTd(td)) lockTd(result);
   else if (!isLazy(td) && !isNonTensor(td)) {
-    for (const [key, entry] of outlinesOf(td)) {
-      const made = isBranch(entry) ? result._own(key) : undefined;
-      if (isBranch(entry) && isBranch(made)) lockLike(entry, made, stacks);
+    const own = isInMemory(td) ? td._map : new Map(outlinesOf(td));
+    for (const key of own.keys()) {
+      const entry = own.get(key);
+      if (entry instanceof Tensor || !isBranch(entry)) continue;
+      const made = result._own(key);
+      if (isBranch(made)) lockLike(entry, made, stacks);
     }
   }
   return result;

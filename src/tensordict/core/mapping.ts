@@ -1,5 +1,5 @@
 // Collections of what becomes of another one's entries or members.
-import { entriesOf, type LazyTd, make, type NewState, stateOf, type Td, type ValueTd } from "./state.ts";
+import { type LazyTd, make, mapOf, type NewState, stateOf, type Td, type ValueTd } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** A collection like another of what becomes of its entries; one that becomes undefined is left out. */
@@ -8,9 +8,10 @@ export function mapEntries(
   fn: (entry: Entry, key: string) => Entry | undefined,
   state: NewState = stateOf(td),
 ): Td {
+  const own = mapOf(td);
   const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    const made = fn(entry, key);
+  for (const key of own.keys()) {
+    const made = fn(own.get(key) as Entry, key);
     if (made !== undefined) entries.set(key, made);
   }
   return td._like(entries, state);

@@ -6,6 +6,7 @@ import { installChecks } from "../../tensor/checks.ts";
 import type { Device, DeviceLike } from "../../tensor/device.ts";
 import type { DType, DTypeLike } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { settle } from "../../tensor/objects.ts";
 import { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NestedList } from "../../tensor/value-types.ts";
@@ -71,6 +72,9 @@ function commonShape(sizes: ArrayLike<number>, count: number, rank: number): Siz
  * ```
  */
 export class NestedTensor extends Collection<never> {
+  static {
+    settle(NestedTensor.prototype, "_kind");
+  }
   /** @internal The elements of all components. */ readonly _values: Tensor;
   /** @internal Sizes of the components, row by row. */ readonly _sizes: Float64Array;
   /** @internal Dimensions of each component. */ readonly _rank: number;

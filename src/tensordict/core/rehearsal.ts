@@ -5,6 +5,7 @@ import { checkInplace } from "../../autograd/tracking.ts";
 import { sameElements } from "../../dispatch/copy.ts";
 import { requireNoPartialOverlap } from "../../dispatch/overlap.ts";
 import { requireSameDevice } from "../../dispatch/same-device.ts";
+import { amongDevices } from "../../dispatch/seam.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { hasLists, isBasic, isListed, isMask, partsOf } from "./index-parts.ts";
 import { emptyStrided, ones, zeros } from "./tensor-ops.ts";
@@ -72,7 +73,7 @@ export function rehearse(
   checkInplace(t, operands);
   // Stand-ins are all on one device.
   requireSameDevice(undefined, [t, ...operands], [t]);
-  change(standIn(t), operands.map(operandFor));
+  amongDevices(() => change(standIn(t), operands.map(operandFor)));
   if (!t.isMeta) tryOne(t, operands, change);
 }
 
@@ -90,7 +91,7 @@ export function rehearseCopy(t: Tensor, source: Tensor): void {
   if (sameElements(t, source)) return;
   requireNoPartialOverlap(t, grown(source, t), "copy_");
   if (sameShape(t, source) && t.isContiguous()) return;
-  standIn(t).copy_(operandFor(source) as Tensor);
+  amongDevices(() => standIn(t).copy_(operandFor(source) as Tensor));
 }
 
 /**
@@ -124,5 +125,5 @@ export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
     const given = value instanceof Tensor && value.ndim > 0 ? [t, value] : [t];
     requireSameDevice("indexPut_", given, [], partsOf(index).filter(isListed));
   }
-  standIn(t).setAt(indexFor(index, value) as number, operandFor(value) as Tensor);
+  amongDevices(() => standIn(t).setAt(indexFor(index, value) as number, operandFor(value) as Tensor));
 }

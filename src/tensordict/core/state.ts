@@ -3,8 +3,10 @@
 
 import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { type LateMembers, takeLateMembers } from "../../tensor/late-members.ts";
 import { later } from "../../tensor/later.ts";
 import { tellMissingMembers } from "../../tensor/missing.ts";
+import { settle } from "../../tensor/objects.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
@@ -71,10 +73,17 @@ const UNCLONEABLE = Object.defineProperty({}, "clone", {
 
 const NO_HOLDERS: readonly WeakRef<Collection>[] = [];
 
+/** Methods that collections get when they are first touched. */
+const methods: LateMembers = later("collections");
+
 /** Common part of all collections. */
 export abstract class Collection<in out S extends Schema = Schema> {
   static {
+    takeLateMembers(Collection.prototype, 1, methods);
+  }
+  static {
     Object.defineProperty(Collection.prototype, "_isTensor", { value: false });
+    settle(Collection.prototype, "_outside");
   }
   /** @internal The schema exists for the compiler only. */
   declare readonly _schema: S;
@@ -150,6 +159,11 @@ export type ParamsTd = Classes<any>["params"];
 
 /** A wrapped value, or one for each element; `_kind` tells them apart. */
 export type ValueTd = Classes<unknown>["nonTensor"] | Classes<unknown>["nonTensorStack"];
+
+/** Whether a collection is a TensorDict with all of its entries in memory. */
+export function isInMemory(td: Collection): td is Classes<Schema>["tensordict"] {
+  return td._kind === "tensordict" && td._outside === undefined;
+}
 
 /** Whether a collection is a lazy stack. */
 export function isLazy(td: Collection): td is LazyTd {
@@ -238,6 +252,14 @@ export function isBranch(value: unknown): value is Td {
 /** Keys and entries of one level, in order. */
 export function entriesOf(td: Collection): Iterable<[string, Entry]> {
   return td._entries();
+}
+
+/**
+ * The entries of one level by key, not to be written to: those that are in memory as they are. Going through keys and
+ * asking for each entry takes half the time of going through pairs.
+ */
+export function mapOf(td: Collection): ReadonlyMap<string, Entry> {
+  return isInMemory(td) ? td._map : new Map(td._entries());
 }
 
 /** The entry under a key for what it is; tensors that are outside of memory are not read. */

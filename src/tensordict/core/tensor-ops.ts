@@ -5,10 +5,10 @@ import {
   ones as onesOf,
   zeros as zerosOf,
 } from "../../../generated/functional.ts";
-import { cat, stack } from "../../../generated/ops.ts";
+import { cat, stack, to } from "../../../generated/ops.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
-import type { DTypeLike } from "../../tensor/dtype.ts";
+import type { DType, DTypeLike } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 
 /** A tensor from numbers, arrays of numbers, or a typed array; tensors stay what they are. */
@@ -42,6 +42,11 @@ export function full(shape: readonly number[], value: number | boolean): Tensor 
 
 export function stackTensors(tensors: readonly Tensor[], dim: number): Tensor {
   return stack(tensors, dim);
+}
+
+/** `t.to(dtype)`. */
+export function castTensor(t: Tensor, dtype: DType): Tensor {
+  return to(t, dtype, false, false, null, null);
 }
 
 export function catTensors(tensors: readonly Tensor[], dim: number): Tensor {

@@ -23,6 +23,9 @@ import type { SizeLike } from "./types.ts";
  * @torch tensordict.UnbatchedTensor
  */
 export class UnbatchedTensor extends Tensor {
+  static {
+    Object.defineProperty(UnbatchedTensor.prototype, "_unbatched", { value: true });
+  }
   /**
    * Batch size of the TensorDict that holds it, which is no part of its shape.
    * @example
@@ -49,15 +52,12 @@ export class UnbatchedTensor extends Tensor {
     this.batchSize = toSize(options.batchSize ?? (isUnbatched(data) ? data.batchSize : []));
     take(this);
   }
-
-  /** @internal */ override get _unbatched(): boolean {
-    return true;
-  }
 }
 
 /** Whether a tensor belongs to a batch as a whole. */
 export function isUnbatched(value: unknown): value is UnbatchedTensor {
-  return value instanceof Tensor && value._unbatched;
+  const t = value as { _isTensor?: boolean; _unbatched: boolean } | null | undefined;
+  return t?._isTensor === true && t._unbatched;
 }
 
 /** The same tensor as an entry of another batch. */

@@ -11,6 +11,7 @@ import type { Inner, NestedKey } from "../core/types.ts";
 import { callDispatched } from "./dispatch.ts";
 import type { Having, Inputs, With } from "./key-types.ts";
 import { includes, indent, type Key, type KeyList, keyRepr, keysRepr } from "./keys.ts";
+import { modes } from "./modes.ts";
 import { functionText, inKeysOf, outKeysOf, TensorDictModuleBase, unlessThere } from "./module-base.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "./signatures.ts";
 
@@ -45,6 +46,25 @@ export interface ForwardOptions {
 export function optionsOf(rest: readonly unknown[]): [positional: readonly unknown[], named: ForwardOptions] {
   const last = rest.at(-1);
   return isDict(last) ? [rest.slice(0, -1), { ...last }] : [rest, {}];
+}
+
+/** What a call is given beside the TensorDict. */
+interface More {
+  tensordictOut: Td | null;
+  named: Record<string, unknown>;
+}
+
+const NOTHING_MORE: More = { tensordictOut: null, named: {} };
+
+function readMore(rest: readonly unknown[]): More {
+  const [extra, { tensordictOut = null, ...named }] = optionsOf(rest);
+  if (extra.length > 0) throw new ValueError("Got a non-empty list of extra agruments, when none was expected.");
+  return { tensordictOut, named };
+}
+
+function isEmpty(options: object): boolean {
+  for (const name in options) if (Object.hasOwn(options, name)) return false;
+  return true;
 }
 
 /** An entry as functions take it: values that are no tensors are unwrapped. */
@@ -181,6 +201,9 @@ export class TensorDictModule<
   override forward<T extends Td>(tensordict: T & Having<Inner<T>, I>, options?: ForwardOptions): With<T, O>;
   override forward(...inputs: Inputs<I>[]): Any;
   override forward(...given: Any[]): Any {
+    // Nearly all calls are of this kind.
+    const only = given[0];
+    if (given.length === 1 && modes.skip === false && isTensorCollection(only)) return this._forward(only as Td, []);
     return callDispatched(this, given, { autoBatchSize: false }, (td, rest) =>
       unlessThere(this, td, () => this._forward(td, rest)),
     );
@@ -188,11 +211,10 @@ export class TensorDictModule<
   /** @internal */
   _forward(td: Td, rest: readonly unknown[]): Td {
     try {
-      const [extra, { tensordictOut = null, ...named }] = optionsOf(rest);
-      if (extra.length > 0) {
-        throw new ValueError("Got a non-empty list of extra agruments, when none was expected.");
-      }
-      const values = this.inKeys.map((key) => entryOf(td, key, this.strict));
+      const { tensordictOut, named } = rest.length === 0 ? NOTHING_MORE : readMore(rest);
+      const { inKeys, strict } = this;
+      const values: unknown[] = [];
+      for (let i = 0; i < inKeys.length; i++) values.push(entryOf(td, inKeys[i] as Key, strict));
       const outputs = this._outputs(this._call(values, named));
       return this._write(tensordictOut ?? outputOf(td, this.inplace), outputs);
     } catch (error) {
@@ -201,12 +223,11 @@ export class TensorDictModule<
     }
   }
   private _call(values: unknown[], named: Record<string, unknown>): Any {
-    const options = { ...named, ...this.methodKwargs };
-    for (const [i, name] of (this._kwargs ?? []).entries()) options[name] = values[i];
-    const args = this._kwargs === null ? values : [];
-    if (Object.keys(options).length > 0) args.push(options);
+    const plain = this._kwargs === null && isEmpty(named) && isEmpty(this.methodKwargs);
+    const args = plain ? values : this._arguments(values, named);
     try {
-      return this.method === null ? this.module(...args) : this.module[this.method](...args);
+      if (this.method !== null) return this.module[this.method](...args);
+      return args.length === 1 ? this.module(args[0]) : this.module(...args);
     } catch (error) {
       const missing = this.inKeys.filter((_, i) => values[i] === null);
       if (missing.length === 0 || !/None|null|undefined/.test(String(error))) throw error;
@@ -216,6 +237,14 @@ export class TensorDictModule<
         { cause: error },
       );
     }
+  }
+  /** What is passed in places, and an object of what is passed by name. */
+  private _arguments(values: unknown[], named: Record<string, unknown>): unknown[] {
+    const options = { ...named, ...this.methodKwargs };
+    for (const [i, name] of (this._kwargs ?? []).entries()) options[name] = values[i];
+    const args = this._kwargs === null ? values : [];
+    if (Object.keys(options).length > 0) args.push(options);
+    return args;
   }
   /** One result for each output: of an array, or of a TensorDict or an object that has all keys. */
   private _outputs(results: Any): unknown[] {
@@ -238,7 +267,7 @@ export class TensorDictModule<
       );
     }
     if (keys.length > outputs.length) throw new RuntimeError("There are more out_keys than tensors.");
-    for (const [i, key] of keys.entries()) if (key !== "_") td.set(key, outputs[i]);
+    for (let i = 0; i < keys.length; i++) if (keys[i] !== "_") td.set(keys[i] as Key, outputs[i]);
     return td;
   }
 }

@@ -6,6 +6,7 @@ import {
   entriesOf,
   isBranch,
   isClassTd,
+  isInMemory,
   isLazy,
   isNested,
   isNonTensor,
@@ -20,13 +21,21 @@ import {
 import type { Entry, IterationOptions, ListingArguments, NestedKey } from "../core/types.ts";
 import { resolvePath, setEntry } from "./writes.ts";
 
+/** Whether a nested key is a path as it stands: texts, one level each. */
+function isPath(key: unknown): key is readonly string[] {
+  if (!Array.isArray(key) || key.length === 0) return false;
+  for (let i = 0; i < key.length; i++) if (typeof key[i] !== "string") return false;
+  return true;
+}
+
 /** The entry under a key, undefined when it is not there. */
 export function findEntry(td: Td, key: NestedKey): Entry | undefined {
   if (typeof key === "string") return td._own(key);
+  const path = isPath(key) ? key : keyPath(key);
   let at: Entry = td;
-  for (const part of keyPath(key)) {
+  for (let i = 0; i < path.length; i++) {
     if (!isBranch(at)) return undefined;
-    const next: Entry | undefined = at._own(part);
+    const next: Entry | undefined = at._own(path[i] as string);
     if (next === undefined) return undefined;
     at = next;
   }
@@ -135,24 +144,27 @@ export type PathEntry = readonly [readonly string[], Entry];
 /** How the entries of one level are listed: read, or for what they are. */
 type Lister = typeof entriesOf;
 
-function* walk(
-  td: Td,
-  prefix: readonly string[],
-  nested: boolean,
-  shows: (entry: Entry) => boolean,
-  list: Lister,
-  holders: boolean,
-): Generator<PathEntry> {
-  for (const [key, entry] of list(td)) {
+/** What is listed, and how. */
+interface Listing {
+  nested: boolean;
+  shows: (entry: Entry) => boolean;
+  list: Lister;
+  holders: boolean;
+}
+
+function walk(td: Td, prefix: readonly string[], how: Listing, found: PathEntry[]): PathEntry[] {
+  // A file lists its groups first, too.
+  const holderFirst = how.holders || td._outside !== undefined;
+  const own = isInMemory(td) ? td._map : new Map(how.list(td));
+  for (const key of own.keys()) {
+    const entry = own.get(key) as Entry;
     const path = prefix.length === 0 ? [key] : [...prefix, key];
-    const branch = isBranch(entry);
-    const shown = shows(entry);
-    // A file lists its groups first, too.
-    const holderFirst = holders || td._outside !== undefined;
-    if (shown && holderFirst) yield [path, entry];
-    if (branch && nested) yield* walk(entry, path, true, shows, list, holders);
-    if (shown && !holderFirst) yield [path, entry];
+    const shown = how.shows(entry);
+    if (shown && holderFirst) found.push([path, entry]);
+    if (how.nested && isBranch(entry)) walk(entry, path, how, found);
+    if (shown && !holderFirst) found.push([path, entry]);
   }
+  return found;
 }
 
 /** The options of `keys`, `values` and `items`, from their arguments in places. */
@@ -174,7 +186,8 @@ function shownBy({ leavesOnly, isLeaf }: IterationOptions): (entry: Entry) => bo
  * values and items list it first.
  */
 export function listEntries(td: Td, options: IterationOptions, lister: Lister, holderFirst: boolean): PathEntry[] {
-  const list = [...walk(td, [], options.includeNested === true, shownBy(options), lister, holderFirst)];
+  const nested = options.includeNested === true;
+  const list = walk(td, [], { nested, shows: shownBy(options), list: lister, holders: holderFirst }, []);
   if (options.sort === true) {
     const text = (path: readonly string[]) => path.join(".");
     list.sort(([a], [b]) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));

@@ -1,6 +1,7 @@
 // The compact form of collections: keys with short dtypes and shapes, on one line where they fit.
 
 import { promoteTypes } from "../../dispatch/promotion.ts";
+import { byCodePoints } from "../../tensor/code-points.ts";
 import type { Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -119,11 +120,6 @@ function entryNode(td: Td, key: string): Node {
 function flat(node: Node): string {
   if (typeof node === "string") return node;
   return `${node.prefix}{${node.entries.map(([key, one]) => `${key}: ${flat(one)}`).join(", ")}}`;
-}
-
-/** Python's order of strings: by code points, not by UTF-16 units. */
-export function byCodePoints(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a, "utf8"), Buffer.from(b, "utf8"));
 }
 
 function nodesOf(td: Td, keys: Iterable<string>): [string, Node][] {

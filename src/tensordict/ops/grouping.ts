@@ -1,5 +1,6 @@
 // Rows of a TensorDict by the value of one of their entries.
 import { inOrder } from "../../tensor/checks.ts";
+import { byCodePoints } from "../../tensor/code-points.ts";
 import { KeyError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
@@ -61,8 +62,7 @@ function compare(a: unknown, b: unknown): number | undefined {
     }
     return a.length - b.length;
   }
-  // Python orders texts by code points; UTF-8 keeps that order.
-  if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (typeof a === "string" && typeof b === "string") return byCodePoints(a, b);
   const isNumber = (value: unknown) => ["number", "bigint", "boolean"].includes(typeof value);
   if (!isNumber(a) || !isNumber(b)) return undefined;
   const [x, y] = [a, b] as [number, number];

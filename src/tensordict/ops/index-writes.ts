@@ -16,6 +16,7 @@ import {
   isLazy,
   isNested,
   isNonTensor,
+  isTensorCollection,
   type LazyTd,
   make,
   outlineOf,
@@ -29,6 +30,7 @@ import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { indexedSize, normalize, partsOfText, tensorIndex } from "./indexing.ts";
+import { onlyPart, writeRows } from "./rows.ts";
 import { type Index, splitIndex } from "./stack-index.ts";
 import { valuesOf } from "./stacking.ts";
 import type { UpdateSource } from "./update-sources.ts";
@@ -63,6 +65,8 @@ export function updateAt(td: Td, index: unknown, source: UpdateSource): void {
 
 /** Python's `td[index] = value`. */
 export function writeIndex(td: Td, index: unknown, value: unknown): void {
+  const only = isTensorCollection(value) ? onlyPart(index) : null;
+  if (only !== null && writeRows(td, only, value as Td)) return;
   allOrNothing((writes) => planIndex(td, partsOf(index), value, writes, Array.isArray(index)));
 }
 

@@ -9,6 +9,7 @@ import type { NestedTensor } from "../core/nested.ts";
 import { type DimNames, isLazy, isLockedTd, type LazyTd, make, type StackTd, stateOf, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
+import { isSliceObject, onlyPart, rowsOf, slicedLength } from "./rows.ts";
 import { applyShape } from "./shape.ts";
 import { isWhole, type StackIndex, splitIndex } from "./stack-index.ts";
 import { sharedParts } from "./stacking.ts";
@@ -112,13 +113,6 @@ function basicSize(shape: readonly number[], index: readonly unknown[]): number[
   }
   for (; dim < shape.length; dim++) out.push(shape[dim] as number);
   return out;
-}
-
-function slicedLength(size: number, { start, stop, step }: Slice): number {
-  const clamp = (at: number) => Math.min(Math.max(at < 0 ? at + size : at, 0), size);
-  const from = start === null ? 0 : clamp(start);
-  const to = stop === null ? size : clamp(stop);
-  return Math.max(0, Math.ceil((to - from) / (step ?? 1)));
 }
 
 /** The size that an index leaves of a shape. */
@@ -233,10 +227,6 @@ function nothingOf(td: LazyTd, index: readonly unknown[]): Td {
   return indexTd(wide, [index]);
 }
 
-export function isSliceObject(part: unknown): boolean {
-  return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
-}
-
 // An index of no parts means everything, also for tensors.
 export function tensorIndex(index: readonly unknown[]): IndexPart {
   return (index.length === 0 ? "..." : index) as IndexPart;
@@ -274,6 +264,9 @@ function chosen(stack: StackTd, parts: readonly unknown[]): Td | null {
 
 /** Python's `td[index]`: the parts of the index, or one array of them. */
 export function indexTd(td: Td, given: readonly unknown[]): Td {
+  const only = given.length === 1 && td._kind === "tensordict" ? onlyPart(given[0]) : null;
+  const rows = only === null ? null : rowsOf(td, only, indexTd);
+  if (rows !== null) return rows;
   const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
   if (index.length === 1 && index[0] === "...") return td;
   const parts = normalize(index, td._batchSize.length, index !== given) as IndexPart[];

@@ -18,7 +18,8 @@ import { stackTensors } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "./stacking.ts";
-import { allOrNothing, planInto, planUpdateInPlace, type Selection, updateInPlace, type Writes } from "./writes.ts";
+import type { Selection } from "./update-sources.ts";
+import { allOrNothing, planInto, planUpdateInPlace, updateInPlace, type Writes } from "./writes.ts";
 
 /** Where a join goes: null or nothing for a collection of its own. */
 export interface IntoOptions {
@@ -107,6 +108,11 @@ export interface LazyStackOptions extends IntoOptions {
  */
 export function stack(list: readonly Td[], dim = 0, options: IntoOptions = {}): Td {
   [list, dim = 0, options = {}] = inOrder<[readonly Td[], number?, IntoOptions?]>("stack", FUNCTIONS.stack, arguments);
+  return stackOrInto(list, dim, options);
+}
+
+/** `stack` of arguments that were checked. */
+export function stackOrInto(list: readonly Td[], dim: number, options: IntoOptions = {}): Td {
   return options.out ? stackInto(list, dim, options.out) : stackTds(list, dim);
 }
 
@@ -167,6 +173,11 @@ export function denseStackTds(tdList: Td | readonly Td[], dim: number | null = n
  */
 export function cat(list: readonly Td[], dim = 0, options: IntoOptions = {}): Td {
   [list, dim = 0, options = {}] = inOrder<[readonly Td[], number?, IntoOptions?]>("cat", FUNCTIONS.cat, arguments);
+  return catOrInto(list, dim, options);
+}
+
+/** `cat` of arguments that were checked. */
+export function catOrInto(list: readonly Td[], dim: number, options: IntoOptions = {}): Td {
   const made = catTds(list, dim);
   if (!options.out) return made;
   requireBatch(options.out, made._batchSize, "cat");

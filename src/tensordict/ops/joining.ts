@@ -5,7 +5,7 @@ import { TypeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
-import { cat as catTds, type IntoOptions, stack as stackTds } from "./join-out.ts";
+import { catOrInto, type IntoOptions, stackOrInto } from "./join-out.ts";
 
 /** How tensors are joined: the dimension, and a tensor for the result. */
 export interface JoinOptions {
@@ -39,10 +39,13 @@ function joinTds(
   list: readonly unknown[],
   args: unknown[],
 ) {
-  const odd = list.find((entry) => !isTensorCollection(entry));
-  if (odd !== undefined) {
-    throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
+  let plain = args.length === 0;
+  for (let i = 0; i < list.length; i++) {
+    if (isTensorCollection(list[i])) continue;
+    if (list[i] !== undefined) throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
+    plain = false;
   }
+  if (plain) return join(list as readonly Td[], 0);
   const [tds, dim = 0, options = {}] = checkedArguments(op, FUNCTIONS.stack, [list, ...args]);
   return join(tds as readonly Td[], dim as number, options as IntoOptions);
 }
@@ -71,7 +74,7 @@ export function stack(tensors: readonly Tensor[], dim?: number | JoinOptions): T
 export function stack(given: unknown, ...rest: unknown[]): unknown {
   const list = listOf(given, rest);
   const entries = readOnce(list);
-  if (isTensorCollection(entries?.[0])) return joinTds("stack", stackTds, entries, rest);
+  if (isTensorCollection(entries?.[0])) return joinTds("stack", stackOrInto, entries, rest);
   return (T.stack as Join)(entries, ...(rest as []));
 }
 
@@ -99,6 +102,6 @@ export function cat(tensors: readonly Tensor[], dim?: number | JoinOptions): Ten
 export function cat(given: unknown, ...rest: unknown[]): unknown {
   const list = listOf(given, rest);
   const entries = readOnce(list);
-  if (isTensorCollection(entries?.[0])) return joinTds("cat", catTds, entries, rest);
+  if (isTensorCollection(entries?.[0])) return joinTds("cat", catOrInto, entries, rest);
   return (T.cat as Join)(entries, ...(rest as []));
 }

@@ -1,6 +1,7 @@
 // Operations on the set of keys: selecting, excluding, flattening.
 import type { DeviceLike } from "../../tensor/device.ts";
 import { KeyError, ValueError } from "../../tensor/errors.ts";
+import { take } from "../../tensor/scope-state.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { type IsLeaf, isLeafBy } from "../core/leaves.ts";
@@ -9,6 +10,7 @@ import {
   entriesOf,
   isBranch,
   isClassTd,
+  isInMemory,
   isLazy,
   isNonTensor,
   isTensorCollection,
@@ -50,8 +52,23 @@ function requireInAll(lazy: LazyTd, key: NestedKey): void {
   if (!lazy.members.every((member) => findEntry(member, key) !== undefined)) requireEntry(lazy, key);
 }
 
+/** What is under some keys of a TensorDict in memory; null where one is missing, or they are not keys of one level. */
+function plainSelection(td: Td, keys: readonly unknown[]): Td | null {
+  if (!isInMemory(td)) return null;
+  const entries = new Map<string, Entry>();
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
+    const entry = typeof key === "string" ? td._map.get(key) : undefined;
+    if (entry === undefined) return null;
+    entries.set(key as string, take(entry));
+  }
+  return td._like(entries, stateOf(td));
+}
+
 /** @torch TensorDict.select */
 export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
+  const plain = plainSelection(td, list);
+  if (plain !== null) return plain;
   const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
   if (isLazy(td)) {
     if (options.strict !== false) for (const key of keys) requireInAll(td, key);
@@ -148,6 +165,11 @@ function replaceEntries(td: Td, entries: ReadonlyMap<string, Entry>): Td {
 
 /** @torch TensorDict.exclude */
 export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
+  if (isInMemory(td) && list.every((key) => typeof key === "string")) {
+    const entries = new Map(td._map);
+    for (let i = 0; i < list.length; i++) entries.delete(list[i] as string);
+    return td._like(entries, stateOf(td));
+  }
   const [keys, options] = withOptions<NestedKey, KeyOptions>(list);
   const paths = keys.map(keyPath);
   if (options.inplace) {

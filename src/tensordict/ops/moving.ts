@@ -29,6 +29,7 @@ import {
   type Td,
   type ValueTd,
 } from "../core/state.ts";
+import { castTensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { likeEntry } from "../core/unbatched.ts";
 import { applyLeaves } from "./pointwise.ts";
@@ -163,7 +164,7 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
     // What keeps its tensors' places keeps its values.
     const kept = { values: (entry: Td) => unlockedValue(entry as ValueTd) };
     const inPlace = options.inplace === true ? kept : {};
-    result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype), ...inPlace });
+    result = applyLeaves(result, (t) => castTensor(t, dtype), { nested: (entry) => entry.to(dtype), ...inPlace });
   }
   if (elsewhere) result = moveTd(result, device);
   if (options.inplace === true && result !== td) {

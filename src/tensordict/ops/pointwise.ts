@@ -12,7 +12,6 @@ import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
 import {
-  entriesOf,
   isBranch,
   isLazy,
   isLockedTd,
@@ -21,6 +20,7 @@ import {
   isTensorCollection,
   type LazyTd,
   make,
+  mapOf,
   type NewState,
   stackOf,
   stateOf,
@@ -134,7 +134,9 @@ function applyLevel(
   let kept = false;
   let leaves = false;
   // The function may set keys, which do not count.
-  for (const [key, entry] of [...entriesOf(td)]) {
+  const own = new Map(mapOf(td));
+  for (const key of own.keys()) {
+    const entry = own.get(key) as Entry;
     const path = prefix.length === 0 ? [key] : [...prefix, key];
     const items = others.length === 0 ? others : others.map((other) => otherEntry(other, key, options, entry));
     if (entry instanceof Tensor || isCalled(entry, options)) {

@@ -1,5 +1,6 @@
 // How collections print: the detailed form, field by field, and the compact one.
 import { Buffer as ModuleBuffer } from "../../nn/parameter.ts";
+import { byCodePoints } from "../../tensor/code-points.ts";
 import type { Device } from "../../tensor/device.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
@@ -23,7 +24,7 @@ import {
 import { stackTensors } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
-import { byCodePoints, compactText } from "./compact.ts";
+import { compactText } from "./compact.ts";
 import { valuesOf } from "./stacking.ts";
 
 function deviceText(device: Device | null): string {

@@ -11,11 +11,11 @@ import { settings } from "../core/settings.ts";
 import {
   type Collection,
   type DimNames,
-  entriesOf,
   isLazy,
   isNested,
   isNonTensor,
   make,
+  mapOf,
   type Outside,
   outlinesOf,
   type StackTd,
@@ -72,7 +72,9 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   const state = { batchSize: Size.fromList(op.size(plainSizes(td._batchSize))), device: td._device, names };
   const entries = new Map<string, Entry>();
   const outside = op.outside === undefined ? undefined : td._outside;
-  for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
+  const own = outside === undefined ? mapOf(td) : new Map(outlinesOf(td));
+  for (const key of own.keys()) {
+    const entry = own.get(key) as Entry;
     if (!(entry instanceof Tensor)) {
       entries.set(key, isNested(entry) ? applyNested(entry, op, key) : applyInner(entry, op));
     } else if (isUnbatched(entry)) entries.set(key, ofBatch(entry, state.batchSize));

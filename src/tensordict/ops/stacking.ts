@@ -13,8 +13,8 @@ import {
   Collection,
   commonDevice,
   type DimNames,
-  entriesOf,
   isClassTd,
+  isInMemory,
   isLazy,
   isNested,
   isNonTensor,
@@ -32,6 +32,7 @@ import { catTensors, flatNumbers, stackTensors, tensor } from "../core/tensor-op
 import type { Entry } from "../core/types.ts";
 import { entryOf, isUnbatched, type UnbatchedTensor } from "../core/unbatched.ts";
 import { nestedValues } from "../core/values.ts";
+import { alikeParts, partsByKey } from "./alike.ts";
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {
   return Size.fromList(plainSizes(size).toSpliced(dim, 0, n));
@@ -202,12 +203,12 @@ function orLazy(list: readonly Td[], dim: number, how: Stacking, error: () => Er
 function stackLevel(list: readonly Td[], dim: number, how: Stacking): Td {
   const first = list[0] as Td;
   const rank = first._batchSize.length;
+  const alike = alikeParts(list);
+  if (alike !== null) return stackParts(list, alike, wrapStackDim(dim, rank), how);
   if (list.every((td) => isNonTensor(td))) return stackValues(list, wrapStackDim(dim, rank));
   const other = list.findIndex((td) => !sameSizes(td._batchSize, first._batchSize));
   if (other > 0) return stackUnlike(list, dim, other, how);
   const at = wrapStackDim(dim, rank);
-  const alike = alikeParts(list);
-  if (alike !== null) return stackParts(list, alike, at, how);
   const keys = sameKeys(list);
   if (keys === null) {
     const exclusive =
@@ -233,37 +234,10 @@ function stackLevel(list: readonly Td[], dim: number, how: Stacking): Td {
   return first._like(entries, state);
 }
 
-/**
- * By key what each of some TensorDicts has, where all have the same keys, tensors of one shape or TensorDicts of one
- * batch size; null for all others.
- */
-function alikeParts(list: readonly Td[]): Map<string, Entry[]> | null {
-  const [first] = list as [Td];
-  for (const td of list) if (td._kind !== "tensordict" || td._outside !== undefined) return null;
-  const parts = new Map<string, Entry[]>();
-  for (const [key, entry] of entriesOf(first)) {
-    const isTensor = entry instanceof Tensor;
-    if (isTensor ? isUnbatched(entry) : entry._kind !== "tensordict") return null;
-    const part: Entry[] = [];
-    for (const td of list) {
-      const own = td._own(key);
-      if (own === undefined || !(isTensor ? isLike(entry, own) : isLikeTd(entry as Td, own))) return null;
-      part.push(own);
-    }
-    parts.set(key, part);
-  }
-  return list.every((td) => td._count === parts.size) ? parts : null;
-}
-
-const isLike = (entry: Tensor, own: Entry): boolean =>
-  own instanceof Tensor && !isUnbatched(own) && sameSizes(own._shape, entry._shape);
-
-const isLikeTd = (entry: Td, own: Entry): boolean =>
-  !(own instanceof Tensor) && own._kind === "tensordict" && sameSizes(own._batchSize, entry._batchSize);
-
 function stackParts(list: readonly Td[], parts: ReadonlyMap<string, Entry[]>, at: number, how: Stacking): Td {
   const entries = new Map<string, Entry>();
-  for (const [key, part] of parts) {
+  for (const key of parts.keys()) {
+    const part = parts.get(key) as Entry[];
     const stacked = part[0] instanceof Tensor;
     entries.set(key, stacked ? stackTensors(part as Tensor[], at) : stackLevel(part as Td[], at, how));
   }
@@ -368,7 +342,7 @@ export function stackTds(list: readonly Td[], dim = 0): Td {
   const shown = aroundStacks(list) ? ofSources(list, (sources) => stackTds(sources, dim)) : null;
   if (shown !== null) return shown;
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
-  return denseStack(list, dim);
+  return stackDensely(list, dim);
 }
 
 function catEntries(entries: readonly Entry[], key: string, dim: number): Entry {
@@ -427,6 +401,29 @@ function catLazily(list: readonly Td[], { stackDim, stackDimName }: LazyTd, dim:
   return make.lazy(members, stackDim, stackDimName);
 }
 
+/** `catTds` of TensorDicts in memory that have the same tensors and TensorDicts; null for all others. */
+function catAlike(list: readonly Td[], at: number): Td | null {
+  const first = list[0] as Td;
+  const maps: Map<string, Entry>[] = [];
+  let total = 0;
+  for (let i = 0; i < list.length; i++) {
+    const td = list[i] as Td;
+    if (!isInMemory(td) || td._device !== first._device || td._batchSize.length <= at) return null;
+    total += td._batchSize[at] as number;
+    maps.push(td._map);
+  }
+  const parts = partsByKey(maps, false);
+  if (parts === null) return null;
+  const sizes = plainSizes(first._batchSize).slice();
+  sizes[at] = total;
+  const entries = new Map<string, Entry>();
+  for (const key of parts.keys()) {
+    const part = parts.get(key) as Entry[];
+    entries.set(key, part[0] instanceof Tensor ? catTensors(part as Tensor[], at) : catTds(part as Td[], at));
+  }
+  return first._like(entries, { batchSize: Size.fromList(sizes), device: first._device, names: first._names });
+}
+
 /** Copies of TensorDicts one after the other along a batch dimension. @torch torch.cat of TensorDicts */
 export function catTds(list: readonly Td[], dim = 0): Td {
   if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");
@@ -439,6 +436,8 @@ export function catTds(list: readonly Td[], dim = 0): Td {
         `batch_size=[${first._batchSize.join(", ")}]`,
     );
   }
+  const joined = catAlike(list, at);
+  if (joined !== null) return joined;
   if (list.some((td) => td._batchSize.length <= at)) throw new IndexError("tuple index out of range");
   if (list.every((td) => isNonTensor(td))) return catValues(list, at);
   const lazy = list.find((td): td is LazyTd => isLazy(td));

@@ -22,7 +22,8 @@ import type { NestedKey } from "../core/types.ts";
 import { deleteEntry, listEntries } from "./access.ts";
 
 import { autoBatchSize } from "./key-sets.ts";
-import { setEntry, type UpdateOptions, type UpdateSource, updateTd } from "./writes.ts";
+import type { UpdateOptions, UpdateSource } from "./update-sources.ts";
+import { setEntry, updateTd } from "./writes.ts";
 
 const isCollection = (value: unknown): value is Td => isTensorCollection(value);
 

@@ -3,6 +3,7 @@ import { KeyError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { badSource, isSource, sourceEntries } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
+import type { IsLeaf } from "../core/leaves.ts";
 import { Collection, entriesOf, isBranch, outlinesOf, stackOf, type Td } from "../core/state.ts";
 import type { NestedKey } from "../core/types.ts";
 
@@ -81,4 +82,57 @@ export function isBare(value: unknown): boolean {
   if (stack !== null) return stack.members.every(isBare);
   for (const [, entry] of outlinesOf(value)) if (!isBare(entry)) return false;
   return true;
+}
+
+/** How `update` works. */
+export interface UpdateOptions {
+  /** Copy what comes in. */
+  clone?: boolean;
+  /** Write into entries that are there already. */
+  inplace?: boolean;
+  /** Of the source, these keys only. */
+  keysToUpdate?: NestedKey | readonly NestedKey[] | null;
+  /** Take over the source's batch size where it is another one; then every key needs a new value. */
+  updateBatchSize?: boolean;
+  /** Which classes of entries are replaced and not updated; tensors and wrapped values without it. */
+  isLeaf?: IsLeaf | null;
+  /** Accepted for compatibility; transfers to the CPU are always complete. */
+  nonBlocking?: boolean;
+}
+
+/** Options of `update`, and more entries under their names, which count before those of the source. */
+export type UpdateWords<O extends UpdateOptions = UpdateOptions> = O & { readonly [entry: string]: unknown };
+
+/** No options and no entries. */
+export const NO_WORDS: UpdateWords = {};
+
+const UPDATE_WORDS = new Set<string>(
+  Object.keys({
+    clone: 0,
+    inplace: 0,
+    keysToUpdate: 0,
+    updateBatchSize: 0,
+    isLeaf: 0,
+    nonBlocking: 0,
+  } satisfies Record<keyof UpdateOptions, 0>),
+);
+
+/** A source with the entries that were given by name. */
+export function withEntries(source: UpdateSource | null | undefined, words: UpdateWords): UpdateSource {
+  if (words === NO_WORDS) return source ?? {};
+  const more = Object.entries(words).filter(([name]) => !UPDATE_WORDS.has(name));
+  if (more.length === 0) return source ?? {};
+  requireSource(source ?? {});
+  const own = source instanceof Collection ? entriesOf(source) : sourceEntries(source ?? {});
+  return new Map<string, unknown>([...own, ...more]);
+}
+
+export function selected(keys: UpdateOptions["keysToUpdate"]): Selection["only"] {
+  if (keys === null || keys === undefined) return null;
+  return typeof keys === "string" ? [[keys]] : keys.map(keyPath);
+}
+
+/** What of a source `keysToUpdate` leaves. */
+export function selectedPart(source: UpdateSource, keys: UpdateOptions["keysToUpdate"]): UpdateSource {
+  return keys === null || keys === undefined ? source : partOf(source, selected(keys));
 }

@@ -9,28 +9,27 @@ import {
   isSource,
   mismatch,
   noValue,
-  sourceEntries,
   startsWith,
   throughLeaf,
   toEntry,
   toValues,
 } from "../core/convert.ts";
 import { InplaceWriteError, keyPath, keyText, keyTuple, missingKey, pythonString } from "../core/keys.ts";
-import type { IsLeaf } from "../core/leaves.ts";
 import { childrenOf } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { noNested } from "../core/nested.ts";
 import { rehearseCopy } from "../core/rehearsal.ts";
 import {
   Collection,
-  entriesOf,
   isBranch,
   isClassTd,
+  isInMemory,
   isLazy,
   isNested,
   isNonTensor,
   type LazyTd,
   make,
+  mapOf,
   outlineOf,
   requireFields,
   requireUnlocked,
@@ -48,14 +47,13 @@ import { valuesOf } from "./stacking.ts";
 import {
   isBare,
   pairsOf,
-  partOf,
   requireApart,
   requireSource,
   type Selection,
+  selected,
+  type UpdateOptions,
   type UpdateSource,
 } from "./update-sources.ts";
-
-export type { Selection, UpdateSource } from "./update-sources.ts";
 
 /** Writes that cannot be refused any more. */
 export type Writes = (() => void)[];
@@ -328,12 +326,31 @@ function planUpdate(td: Td, source: UpdateSource, clone: boolean, only: Selectio
   }
   requireBatch(td, source);
   if (only === null && source instanceof Collection) {
-    for (const [key, value] of entriesOf(source)) planPair(td, [key], value, clone, null, writes);
+    const given = mapOf(source);
+    for (const key of given.keys()) planEntry(td, key, given.get(key) as Entry, clone, writes);
     return;
   }
   const pairs = [...pairsOf(source, only)];
   requireApart(pairs);
   for (const [path, value, inner] of pairs) planPair(td, path, value, clone, inner, writes);
+}
+
+/** Plans what an update does with an entry of its source. */
+function planEntry(td: Td, key: string, value: Entry, clone: boolean, writes: Writes): void {
+  if (!isInMemory(td)) {
+    planPair(td, [key], value, clone, null, writes);
+    return;
+  }
+  if (value instanceof Tensor) {
+    // A tensor takes the place of whatever is there.
+    const entry = entryIn(td, key, clone ? value.clone() : value);
+    writes.push(() => td._put(key, entry));
+    return;
+  }
+  const own = td._map.get(key);
+  const alike = own !== undefined && !(own instanceof Tensor) && isInMemory(own) && isInMemory(value);
+  if (alike) planUpdate(own, value, clone, null, writes);
+  else planPair(td, [key], value, clone, null, writes);
 }
 
 /** Plans what an update does with one key of its source. */
@@ -419,50 +436,6 @@ export function planUpdateInPlace(td: Td, source: UpdateSource, select: Selectio
   }
 }
 
-/** How `update` works. */
-export interface UpdateOptions {
-  /** Copy what comes in. */
-  clone?: boolean;
-  /** Write into entries that are there already. */
-  inplace?: boolean;
-  /** Of the source, these keys only. */
-  keysToUpdate?: NestedKey | readonly NestedKey[] | null;
-  /** Take over the source's batch size where it is another one; then every key needs a new value. */
-  updateBatchSize?: boolean;
-  /** Which classes of entries are replaced and not updated; tensors and wrapped values without it. */
-  isLeaf?: IsLeaf | null;
-  /** Accepted for compatibility; transfers to the CPU are always complete. */
-  nonBlocking?: boolean;
-}
-
-/** Options of `update`, and more entries under their names, which count before those of the source. */
-export type UpdateWords<O extends UpdateOptions = UpdateOptions> = O & { readonly [entry: string]: unknown };
-
-const UPDATE_WORDS = new Set<string>(
-  Object.keys({
-    clone: 0,
-    inplace: 0,
-    keysToUpdate: 0,
-    updateBatchSize: 0,
-    isLeaf: 0,
-    nonBlocking: 0,
-  } satisfies Record<keyof UpdateOptions, 0>),
-);
-
-/** A source with the entries that were given by name. */
-export function withEntries(source: UpdateSource | null | undefined, words: UpdateWords): UpdateSource {
-  const more = Object.entries(words).filter(([name]) => !UPDATE_WORDS.has(name));
-  if (more.length === 0) return source ?? {};
-  requireSource(source ?? {});
-  const own = source instanceof Collection ? entriesOf(source) : sourceEntries(source ?? {});
-  return new Map<string, unknown>([...own, ...more]);
-}
-
-function selected(keys: UpdateOptions["keysToUpdate"]): Selection["only"] {
-  if (keys === null || keys === undefined) return null;
-  return typeof keys === "string" ? [[keys]] : keys.map(keyPath);
-}
-
 function requireBatch(td: Td, source: unknown): void {
   if (!isBranch(source)) return;
   const [own, given] = [td._batchSize, source._batchSize];
@@ -472,11 +445,6 @@ function requireBatch(td: Td, source: unknown): void {
       "Pass update_batch_size=True to replace the batch size.",
     { op: "update", code: "batch_mismatch" },
   );
-}
-
-/** What of a source `keysToUpdate` leaves. */
-export function selectedPart(source: UpdateSource, keys: UpdateOptions["keysToUpdate"]): UpdateSource {
-  return keys === null || keys === undefined ? source : partOf(source, selected(keys));
 }
 
 /** Adds and replaces entries; nested TensorDicts are merged. */
