@@ -21,15 +21,20 @@ fn variants_of(arch: std.Target.Cpu.Arch) []const Variant {
     };
 }
 
-const Shared = struct { abi: *std.Build.Module, ops: *std.Build.Module };
+fn add_generated(b: *std.Build, m: *std.Build.Module, name: []const u8) void {
+    const file = b.createModule(.{
+        .root_source_file = b.path(b.fmt("../generated/{s}.zig", .{name})),
+        .target = m.resolved_target,
+        .optimize = m.optimize,
+    });
+    m.addImport(name, file);
+}
 
-fn shared_modules(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode) Shared {
-    const options: std.Build.Module.CreateOptions = .{ .target = target, .optimize = optimize };
-    var abi = options;
-    abi.root_source_file = b.path("../generated/abi.zig");
-    var ops = options;
-    ops.root_source_file = b.path("../generated/ops.zig");
-    return .{ .abi = b.createModule(abi), .ops = b.createModule(ops) };
+/// Lets a module know all kernels by name. Only what chooses among them may: what knows them is compiled again for each
+/// one more.
+fn add_names(b: *std.Build, m: *std.Build.Module) *std.Build.Module {
+    add_generated(b, m, "ops");
+    return m;
 }
 
 /// On Linux they are for exceptions, of which there are none, and for names that a stripped library has not.
@@ -55,9 +60,7 @@ fn module(
         .unwind_tables = unwind_tables(optimize, query.os_tag),
         .pic = true,
     });
-    const shared = shared_modules(b, target, optimize);
-    m.addImport("abi", shared.abi);
-    m.addImport("ops", shared.ops);
+    add_generated(b, m, "abi");
     const cfg = b.addOptions();
     cfg.addOption([]const u8, "variant", variant.name);
     cfg.addOption(u16, "lanes", variant.lanes);
@@ -94,7 +97,8 @@ pub fn build(b: *std.Build) void {
     });
     const lib = b.addLibrary(.{ .name = "zensor", .linkage = .dynamic, .root_module = empty, .use_llvm = true });
     // An object of its own, so that it compiles beside the others and the library only has to be linked.
-    const root = add_object(b, lib.root_module, "root", module(b, "src/root.zig", query, optimize, variants[0], only));
+    const chooser = add_names(b, module(b, "src/root.zig", query, optimize, variants[0], only));
+    const root = add_object(b, lib.root_module, "root", chooser);
     if (os == .windows) root.dll_export_fns = true;
     const gpu = module(b, "src/ptx_archive.zig", query, optimize, variants[0], only);
     const with_gpu = b.option(bool, "gpu", "Build the GPU kernels (default: true)") orelse true;
@@ -230,7 +234,7 @@ fn ptx_of(
 fn add_tests(b: *std.Build, query: std.Target.Query, variants: []const Variant) void {
     const step = b.step("test", "Run the Zig unit tests");
     const tests = b.addTest(.{
-        .root_module = module(b, "src/tests.zig", query, .ReleaseSafe, variants[0], null),
+        .root_module = add_names(b, module(b, "src/tests.zig", query, .ReleaseSafe, variants[0], null)),
         .use_llvm = true,
     });
     step.dependOn(&b.addRunArtifact(tests).step);

@@ -16,8 +16,8 @@ test("few objects and functions exist after import, and after three hundred call
   const weight = JSON.parse(stdout.toString()) as Weight & { calls: number };
   console.log(JSON.stringify(weight));
   expect(weight.calls).toBeGreaterThanOrEqual(300);
-  expect(weight.importFunctions).toBeLessThanOrEqual(2200);
-  expect(weight.importObjects).toBeLessThanOrEqual(14_000);
-  expect(weight.mixedFunctions).toBeLessThanOrEqual(4000);
+  expect(weight.importFunctions).toBeLessThanOrEqual(1500);
+  expect(weight.importObjects).toBeLessThanOrEqual(11_500);
+  expect(weight.mixedFunctions).toBeLessThanOrEqual(3000);
   expect(weight.mixedObjects).toBeLessThanOrEqual(30_000);
 });

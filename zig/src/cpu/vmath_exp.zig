@@ -1,4 +1,5 @@
 //! Exponential family: exp, expm1, tanh, sigmoid and their helpers, for f32 and f64, scalar or vector.
+const std = @import("std");
 const b = @import("vmath_base.zig");
 const c = b.c;
 const fma = b.fma;
@@ -79,8 +80,7 @@ pub inline fn exp(x: anytype) @TypeOf(x) {
 }
 inline fn exp_any(x: anytype) @TypeOf(x) {
     if (comptime b.on_gpu and @TypeOf(x) == f32) return exp_by_bits(x);
-    const red = reduce(clamp(x));
-    return b.scale(exp_reduced(red.r), red.n);
+    return exp_with(x, {});
 }
 /// The same bits with fewer integer instructions, which GPUs have half as many units for: with twice the bias in the
 /// magic number, the low bits of the sum are those of two exponents together.
@@ -120,8 +120,20 @@ pub inline fn exp_short_below(x: f32) f32 {
 
 /// e^(x + tail) for a tail below one ulp of x.
 pub inline fn exp_double(x: anytype, tail: @TypeOf(x)) @TypeOf(x) {
-    const red = reduce(clamp(x));
-    return b.scale(exp_reduced(red.r + tail), red.n);
+    return exp_with(x, tail);
+}
+inline fn exp_with(x: anytype, tail: anytype) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const has_tail = @TypeOf(tail) == V;
+    if (comptime b.on_gpu) {
+        const red = reduce(clamp(x));
+        return b.scale(exp_reduced(if (has_tail) red.r + tail else red.r), red.n);
+    }
+    // A CPU takes a hundred steps to find that a number is too small for it: masks of -inf and of -1e9 are common.
+    const none = x < c(V, if (comptime b.is_f64(V)) lower_f64 else lower_f32);
+    const red = reduce(b.min_const(b.select(none, c(V, 0.0), x), if (comptime b.is_f64(V)) upper_f64 else upper_f32));
+    const y = exp_reduced(if (has_tail) red.r + tail else red.r);
+    return b.select(none, c(V, 0.0), b.scale(y, red.n));
 }
 
 /// 2^x, exact where x is whole.
@@ -172,10 +184,52 @@ fn doubled(comptime k: []const comptime_float) []const comptime_float {
 
 pub inline fn sigmoid(x: anytype) @TypeOf(x) {
     const V = @TypeOf(x);
-    // With e = exp(-|x|) nothing overflows: 1 / (1 + e), or e / (1 + e) on the left side.
-    const red = reduce(b.max_const(-@abs(x), if (comptime b.is_f64(V)) lower_f64 else lower_f32));
+    const wide = comptime b.is_f64(V);
+    const lower = if (wide) lower_f64 else lower_f32;
+    if (comptime b.on_gpu) return sigmoid_of(x, b.max_const(-@abs(x), lower));
+    // Far on the right the exponential counts as much as none, and farther out on the left all is zero: there subnormal
+    // numbers would only be slow.
+    const right: comptime_float = if (wide) 40.0 else 18.0;
+    const a = -@abs(x);
+    if (!b.any(a < c(V, -right))) return sigmoid_of(x, a);
+    const none = x < c(V, lower);
+    const near = b.select(none, c(V, 0.0), b.select(x > c(V, right), c(V, -right), a));
+    return b.select(none, c(V, 0.0), sigmoid_of(x, near));
+}
+/// With e = exp(-|x|) nothing overflows: 1 / (1 + e), or e / (1 + e) on the left side.
+inline fn sigmoid_of(x: anytype, a: @TypeOf(x)) @TypeOf(x) {
+    const V = @TypeOf(x);
+    const red = reduce(a);
     const e = b.scale(exp_reduced(red.r), red.n);
     const one = c(V, 1.0);
     const d = one + e;
     return b.divide_tail(b.select(x < c(V, 0.0), e, one), d, e - (d - one));
+}
+
+test "what is far out stands beside what is not" {
+    inline for (.{ f32, f64 }) |T| {
+        const inf = std.math.inf(T);
+        const far: T = if (T == f32) 104.6 else 746.1;
+        const xs = [8]T{ -inf, -1e9, -far, -2, 1.5, far, inf, std.math.nan(T) };
+        const x: @Vector(8, T) = xs;
+        const es: [8]T = exp(x);
+        const ss: [8]T = sigmoid(x);
+        for (xs, es, ss) |each, e, s| {
+            const known = @exp(@as(f64, each));
+            if (std.math.isNan(each)) {
+                try std.testing.expect(std.math.isNan(e) and std.math.isNan(s));
+                continue;
+            }
+            // Alone as beside others, to the last bit.
+            try std.testing.expectEqual(exp(each), e);
+            try std.testing.expectEqual(sigmoid(each), s);
+            if (each < -100) {
+                try std.testing.expectEqual(0, e);
+                try std.testing.expectEqual(0, s);
+            } else {
+                if (each < 100) try std.testing.expectApproxEqRel(known, @as(f64, e), 1e-6);
+                try std.testing.expectApproxEqRel(1 / (1 + 1 / known), @as(f64, s), 1e-6);
+            }
+        }
+    }
 }
