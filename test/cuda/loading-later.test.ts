@@ -175,18 +175,30 @@ const SAVES: Readonly<Record<string, [Save, (path: string) => Tensors]>> = {
     (tensors, path) => new z.TensorDict(tensors, []).consolidateAsync({ filename: path }),
     (path) => fromTd(z.TensorDict.fromConsolidated(path)),
   ],
-  "Snapshot.asyncTake": [
-    async (tensors, path) => {
-      const taken = await z.io.Snapshot.asyncTake({ path, appState: { state: new z.io.StateDict(tensors) } });
-      await taken.wait();
+  "Snapshot.asyncTake": [(tensors, path) => take(new z.io.StateDict(tensors), path), restored],
+  // It pauses before the first tensor.
+  "Snapshot.asyncTake of what takes long to tell its state": [
+    (tensors, path) => {
+      const stateDict = () => {
+        const end = performance.now() + 20;
+        while (performance.now() < end);
+        return tensors;
+      };
+      return take({ stateDict, loadStateDict: () => undefined }, path);
     },
-    (path) => {
-      const state = new z.io.StateDict({ large: z.zeros(COUNT / 4) });
-      new z.io.Snapshot(path).restore({ appState: { state } });
-      return state.values as Tensors;
-    },
+    restored,
   ],
 };
+
+async function take(state: z.io.Stateful, path: string): Promise<void> {
+  await (await z.io.Snapshot.asyncTake({ path, appState: { state } })).wait();
+}
+
+function restored(path: string): Tensors {
+  const state = new z.io.StateDict({ large: z.zeros(COUNT / 4) });
+  new z.io.Snapshot(path).restore({ appState: { state } });
+  return state.values as Tensors;
+}
 
 test.if(emulated).each(Object.entries(SAVES))(
   "%s from a device sees what the stream was given that was current when it began",

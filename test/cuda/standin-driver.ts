@@ -97,7 +97,14 @@ const open = () => dlopen(buildStandin(), SYMBOLS).symbols;
 
 export const cu: ReturnType<typeof open> = emulated ? open() : (undefined as never);
 
-export const text = (words: string): Buffer => Buffer.from(`${words}\0`);
+const texts = new Map<string, Buffer>();
+
+/** A text for the driver. Its bytes stay: of a pointer to them the collector knows nothing. */
+export function text(words: string): Buffer {
+  const bytes = texts.get(words) ?? Buffer.from(`${words}\0`);
+  texts.set(words, bytes);
+  return bytes;
+}
 
 /** The last thing that the stand-in told. */
 export const report = (): string => String(cu.zsStandinReport());

@@ -1,6 +1,7 @@
 // Snapshots that are written while the program goes on: aside first, with the manifest as the last file to be moved.
 
 import { JobFlag } from "../../../generated/abi.ts";
+import { marks } from "../../dispatch/staging.ts";
 import { join } from "../../runtime/node.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
@@ -34,16 +35,19 @@ export interface Staged {
 /** Plans a snapshot and copies all that the program may change; resolves when it may. */
 export async function stageSnapshot(plan: () => StagedContent, signal?: AbortSignal): Promise<Staged> {
   const slices = new Slices(signal);
+  // The program may choose other streams while this pauses.
+  const here = marks.here();
   const content = plan();
   const rooms: CopyRoom[] = [];
   const copied = async (tensor: Tensor): Promise<Tensor> => {
     if (slices.over) await slices.pause();
     const nbytes = tensor._numel * tensor.dtype.itemsize;
-    if (nbytes <= AT_ONCE_BYTES || tensor.isMeta) return denseCopy(tensor);
+    if (nbytes <= AT_ONCE_BYTES || tensor.isMeta) return here(() => denseCopy(tensor));
     const room = new CopyRoom(nbytes);
     rooms.push(room);
     const copy = makeContiguous(Storage.borrow(room.address, nbytes, room), [...tensor._shape], tensor.dtype);
-    await runStepsLater(copyingTensor(copy, tensor.detach()), signal);
+    const steps = here(() => copyingTensor(copy, tensor.detach()));
+    await runStepsLater(steps, signal);
     return copy;
   };
   try {
