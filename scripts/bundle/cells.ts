@@ -1,7 +1,7 @@
 /**
  * Which parts of the library come into being together. A cell is a function of the built files that makes what it holds
- * when one of its names is first touched: a source file, or some functions of one. A chunk is a built file: a program
- * reads the first, and each other when it touches one of its cells.
+ * when one of its names is first touched: what a source file evaluates, or some functions. A chunk is a built file: a
+ * program reads the first, and each other when it touches one of its cells.
  */
 import { dirname } from "node:path";
 import ts from "typescript";
@@ -29,7 +29,6 @@ export interface Profile {
 export interface Plan {
   /** What is there from the beginning, in order. */
   eager: readonly Statement[];
-  roots: readonly Cell[];
   /** All cells, by their ids. */
   cells: readonly Cell[];
   /** The cell of each statement that is in one. */
@@ -84,7 +83,6 @@ function seldomChunk(file: string): Chunk {
 
 class Planner {
   readonly cells: Cell[] = [];
-  readonly roots: Cell[] = [];
   readonly cellOf = new Map<Statement, Cell>();
   private readonly groups = new Map<string, Cell>();
 
@@ -98,7 +96,7 @@ class Planner {
       children: [],
     };
     this.cells.push(cell);
-    (parent === null ? this.roots : parent.children).push(cell);
+    parent?.children.push(cell);
     return cell;
   }
 
@@ -238,7 +236,7 @@ export function planCells(flat: Flat, profile: Profile): Plan {
   for (const [{ names }, cell] of planner.cellOf) for (const name of names) cellOfName.set(name, cell);
   // In the order in which they stand: bun writes the exports of a namespace before all that they name.
   const eager = flat.statements.filter((one) => there.has(one));
-  return { eager, roots: planner.roots, cells: planner.cells, cellOf: planner.cellOf, cellOfName };
+  return { eager, cells: planner.cells, cellOf: planner.cellOf, cellOfName };
 }
 
 const chunkOf = (program: string): Chunk => (FURTHER.has(program) ? "dictionaries" : "common");

@@ -1,12 +1,11 @@
 // What operators make on their way goes back when they are done: of all that a call allocates, the result is left.
 import { expect, test } from "bun:test";
 import operators from "../../generated/ops.json";
+import type { Tensor } from "../../src/index.ts";
 import * as z from "../../src/index.ts";
-import { Tensor } from "../../src/index.ts";
+import { LEAST, left } from "../given-back.ts";
 
 const SIDE = 96;
-/** Above what lies in JavaScript's memory or is parked with its owner. */
-const LEAST = 8192;
 
 interface Operator {
   key: string;
@@ -100,44 +99,13 @@ function calls({ name, args, variants }: Operator): [text: string, call: (inputs
   return found;
 }
 
-function bytesOf(values: unknown[]): number {
-  const storages = new Set<Tensor["_storage"]>();
-  const open = [...values];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (value instanceof Tensor) storages.add(value._storage);
-    else if (typeof value === "object" && value !== null) open.push(...Object.values(value));
-  }
-  let sum = 0;
-  for (const { kind, nbytes } of storages) if (kind === "heap") sum += Math.ceil(nbytes / 512) * 512;
-  return sum;
-}
-
-/** Bytes that a call leaves beside its result; a negative number when a collection came in between. */
-function left(call: (inputs: Inputs) => unknown, make: () => Inputs): number {
-  const inputs = make();
-  const own = bytesOf([inputs]);
-  const before = z.cpu.memoryAllocated();
-  let result: unknown;
-  try {
-    result = z.noGrad(() => call(inputs));
-  } catch {
-    return 0;
-  }
-  return z.cpu.memoryAllocated() - before - (bytesOf([inputs, result]) - own);
-}
-
 for (const [kind, make] of Object.entries(INPUTS)) {
   test(`what operators leave beside their results: ${kind}`, () => {
     const wrong: string[] = [];
     for (const operator of operators as unknown as Operator[]) {
       if (operator.internal) continue;
       for (const [text, call] of calls(operator)) {
-        let found = left(call, make);
-        for (let i = 0; i < 3 && found !== 0; i++) {
-          Bun.gc(true);
-          found = left(call, make);
-        }
+        const found = left(call, make);
         if (found >= LEAST && !(operator.name in EXCEPTIONS)) wrong.push(`${text}: ${found}`);
       }
     }

@@ -1,62 +1,21 @@
 // What methods of collections make on their way goes back when they are done, and nothing else does: bytes are counted,
 // and random programs see what they see where nothing is given back. ZENSOR_GIVEN_BACK_SECONDS goes on longer.
 import { expect, test } from "bun:test";
-import { cpu, manualSeed, noGrad, Tensor } from "../../src/index.ts";
-import { giving } from "../../src/tensor/temporaries.ts";
+import { manualSeed } from "../../src/index.ts";
 import { Numbers } from "../autograd/given-back-programs.ts";
-import { rounds } from "../campaign.ts";
+import { differences, LEAST, left } from "../given-back.ts";
 import { type Any, CALLS, KINDS, read } from "./given-back-calls.ts";
-
-/** Above what lies in JavaScript's memory or is parked with its owner. */
-const LEAST = 8192;
 
 /** Calls that leave something, by kind, and why. */
 const EXCEPTIONS: Record<string, string> = {
   "lazy within, set at a number": "the row that is given is stacked for the program",
 };
 
-function bytesOf(values: unknown[]): number {
-  const storages = new Set<Tensor["_storage"]>();
-  const seen = new Set<unknown>();
-  const open = [...values];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== "object" || value === null || seen.has(value)) continue;
-    seen.add(value);
-    if (value instanceof Tensor) storages.add(value._storage);
-    else if (value instanceof Map) open.push(...value.values());
-    else if (!ArrayBuffer.isView(value)) {
-      for (const key of Reflect.ownKeys(value)) open.push(Object.getOwnPropertyDescriptor(value, key)?.value);
-    }
-  }
-  let sum = 0;
-  for (const { kind, nbytes } of storages) if (kind === "heap") sum += Math.ceil(nbytes / 512) * 512;
-  return sum;
-}
-
-/** Bytes that a call leaves beside its result; a negative number when a collection came in between. */
-function left(call: (td: Any) => unknown, make: () => Any): number {
-  const td = make();
-  const own = bytesOf([td]);
-  const before = cpu.memoryAllocated();
-  let result: unknown;
-  try {
-    result = noGrad(() => call(td));
-  } catch {
-    return 0;
-  }
-  return cpu.memoryAllocated() - before - (bytesOf([td, result]) - own);
-}
-
 for (const [kind, make] of Object.entries(KINDS)) {
   test(`what calls leave beside their results: ${kind}`, () => {
     const wrong: string[] = [];
     for (const [name, call] of Object.entries(CALLS)) {
-      let found = left(call, make);
-      for (let i = 0; i < 3 && found !== 0; i++) {
-        Bun.gc(true);
-        found = left(call, make);
-      }
+      const found = left(call, make);
       if (found >= LEAST && !(`${kind}, ${name}` in EXCEPTIONS)) wrong.push(`${name}: ${found}`);
     }
     expect(wrong).toEqual([]);
@@ -104,24 +63,5 @@ function outcome(seed: number): string[] {
 }
 
 test("programs see what they see where nothing is given back", () => {
-  const wrong: string[] = [];
-  const until = performance.now() + 1000 * Number(process.env.ZENSOR_GIVEN_BACK_SECONDS ?? 0);
-  const programs = rounds(150, 3000);
-  for (let seed = 1; seed <= programs || performance.now() < until; seed++) {
-    giving.enabled = false;
-    let kept: string[];
-    try {
-      kept = outcome(seed);
-    } finally {
-      giving.enabled = true;
-    }
-    const given = outcome(seed);
-    for (let i = 0; i < Math.max(kept.length, given.length); i++) {
-      if (kept[i] === given[i]) continue;
-      wrong.push(`seed ${seed}, line ${i}: ${kept[i]?.slice(0, 300)} became ${given[i]?.slice(0, 300)}`);
-      break;
-    }
-    if (wrong.length > 5) break;
-  }
-  expect(wrong).toEqual([]);
+  expect(differences(outcome, 150, 3000)).toEqual([]);
 }, 3_600_000);
