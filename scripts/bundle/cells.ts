@@ -60,14 +60,29 @@ export const plainName = (name: string): string => name.replace(/\d+$/, "");
 /** Files whose functions stay: what they do depends on where the library lies. */
 const WHOLE = new Set(["src/ffi/library.ts"]);
 
-const isLiteral = (node: ts.Expression) => ts.isNumericLiteral(node) || ts.isStringLiteral(node);
+const isLiteral = (node: ts.Node) =>
+  ts.isNumericLiteral(node) ||
+  ts.isStringLiteral(node) ||
+  [ts.SyntaxKind.NullKeyword, ts.SyntaxKind.TrueKeyword, ts.SyntaxKind.FalseKeyword].includes(node.kind);
 
-/** A generated constant that is made of literals: it may be made when it is first used. */
+/** An expression that only reads names and makes plain objects of them. */
+function isPlainValue(node: ts.Node): boolean {
+  if (ts.isObjectLiteralExpression(node)) {
+    return node.properties.every((one) => ts.isPropertyAssignment(one) && isPlainValue(one.initializer));
+  }
+  if (ts.isArrayLiteralExpression(node)) return node.elements.every(isPlainValue);
+  if (ts.isPropertyAccessExpression(node)) return isPlainValue(node.expression);
+  return ts.isIdentifier(node) || isLiteral(node);
+}
+
+/** A generated constant that is made of these: it may be made when it is first used. */
 function isPlainConstant({ node, file }: Statement): boolean {
   if (!file.startsWith("generated/") || !ts.isVariableStatement(node)) return false;
   const { declarations } = node.declarationList;
   const [{ initializer } = { initializer: undefined }] = declarations;
-  if (declarations.length !== 1 || initializer === undefined || !ts.isNewExpression(initializer)) return false;
+  if (declarations.length !== 1 || initializer === undefined) return false;
+  if (ts.isObjectLiteralExpression(initializer)) return isPlainValue(initializer);
+  if (!ts.isNewExpression(initializer)) return false;
   return ts.isIdentifier(initializer.expression) && initializer.arguments?.every(isLiteral) === true;
 }
 
@@ -232,6 +247,9 @@ export function planCells(flat: Flat, profile: Profile): Plan {
     if (cell !== undefined) planner.put(cell, [variable]);
     else there.add(variable);
   }
+  // A constant may be made of one that stands before it.
+  const order = new Map(flat.statements.map((one, n) => [one, n]));
+  for (const cell of planner.cells) cell.statements.sort((x, y) => (order.get(x) ?? 0) - (order.get(y) ?? 0));
   const cellOfName = new Map<string, Cell>();
   for (const [{ names }, cell] of planner.cellOf) for (const name of names) cellOfName.set(name, cell);
   // In the order in which they stand: bun writes the exports of a namespace before all that they name.
