@@ -11,7 +11,7 @@ export interface Sizes {
 }
 
 /** What has survived collections of young objects that most did not, and is worth a full one. */
-const SUSPECT = 24 * 2 ** 20;
+const SUSPECT = 12 * 2 ** 20;
 
 /** Collections of young objects take so much of the time between them at most, while there is memory for fewer. */
 const MOST_SHARE = 0.25;
