@@ -1,7 +1,8 @@
 /** Loads the schema, checks it, and gives the one model that every emitter reads. */
 import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { Node, Project, type SourceFile } from "ts-morph";
+import { type Code, ownCode } from "./code.ts";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
 import { type Transforms, transformsOf } from "./transforms.ts";
 import type { ArgSchema, CodesRow, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
@@ -137,37 +138,6 @@ function checkGradNames(op: Omit<Op, "transforms">, complain: (text: string) => 
   }
 }
 
-/** The functions exported by the files of formula helpers. */
-function formulaHelpers(project: Project): string[] {
-  const dir = join(ROOT, "src", "autograd");
-  const names: string[] = [];
-  for (const file of readdirSync(dir).sort()) {
-    if (!/^formulas.*\.ts$/.test(file)) continue;
-    const source = project.addSourceFileAtPath(join(dir, file));
-    for (const f of source.getFunctions()) if (f.isExported()) names.push(f.getNameOrThrow());
-    for (const e of source.getExportDeclarations()) names.push(...e.getNamedExports().map((n) => n.getName()));
-  }
-  return names;
-}
-
-/** The exported functions of the files that entries name, with the number of their parameters. */
-function implementations(project: Project): Map<string, number> {
-  const src = join(ROOT, "src");
-  const files = (dir: string): string[] => readdirSync(join(src, dir)).map((file) => join(src, dir, file));
-  const modules = new Map<string, string>();
-  for (const path of files("dispatch")) modules.set(path, basename(path, ".ts").replaceAll("-", "_"));
-  for (const path of files("autograd")) if (/composites-[\w-]+\.ts$/.test(path)) modules.set(path, "composites");
-  const sources = [...modules].map(([path, module]) => ({ module, source: project.addSourceFileAtPath(path) }));
-  const found = new Map<string, number>();
-  for (const { module, source } of sources) {
-    for (const [name, [declared]] of source.getExportedDeclarations()) {
-      const [signature] = declared === undefined ? [] : declared.getType().getCallSignatures();
-      if (signature !== undefined) found.set(`${module}.${name}`, signature.getParameters().length);
-    }
-  }
-  return found;
-}
-
 /** Gives a table of a file by its name. */
 type Table = <T>(name: string) => T;
 
@@ -192,9 +162,6 @@ function withCudaKernels(ops: readonly Op[], project: Project, file: string): Op
   for (const name of unused) throw new SchemaError(node, `no operator has a kernel "${name}"`);
   return made;
 }
-
-/** What the schema names and TypeScript has. */
-export type Code = Pick<Model, "formulaHelpers" | "arities">;
 
 /** The model of a folder with a schema; of the project's own, and its own code, unless others are given. */
 export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Code): Model {
@@ -227,7 +194,7 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     codes: codes<CodesRow[]>("codes"),
     kernels: [...new Set(ops.flatMap((op) => op.kernels?.cpu ?? []))].sort(),
     fast: fastKernels(ops),
-    ...(code ?? { formulaHelpers: formulaHelpers(project), arities: implementations(project) }),
+    ...(code ?? ownCode()),
   };
 }
 

@@ -246,6 +246,8 @@ export interface NativeRow {
 /** Named numbers that both sides use. */
 export interface CodesRow {
   readonly name: string;
+  /** Whose they are: a family of kernels, a part of the library, or `call`: then every object reads them. */
+  readonly family: string;
   readonly doc: string;
   readonly type: "u32" | "i32" | "usize" | "f64" | "enum(u8)";
   readonly values: Readonly<Record<string, number>>;

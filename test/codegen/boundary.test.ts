@@ -1,6 +1,8 @@
 // What both sides of the native boundary agree on: one table, one hash, no copies.
 
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { abiHash, emitAbiTs, emitAbiZig, SHARED } from "../../codegen/emit/abi.ts";
 import { emitOpsZig, emitSymbols } from "../../codegen/emit/symbols.ts";
 import { loadModel, type Model } from "../../codegen/model/load.ts";
@@ -98,6 +100,19 @@ describe("copies", () => {
   test("a group is used on both sides", () => {
     const missing = (side: string, text: string) => unusedIn(side, [text], [{ name: "JobFlag", values: {} }]).length;
     expect([missing("Zig", "abi.JobFlag"), missing("Zig", "const JobFlag = 1;")]).toEqual([0, 1]);
+    expect(missing("Zig", "abi_files.JobFlag")).toBe(0);
     expect([missing("TypeScript", "x | JobFlag.map"), missing("TypeScript", "x | JobFlags.map")]).toEqual([0, 1]);
   });
+});
+
+test("the families with numbers are those that the build knows", () => {
+  const text = readFileSync(join(import.meta.dir, "../../zig/src/cpu/families.zig"), "utf8");
+  const list = (name: string): string[] => {
+    const names = new RegExp(`pub const ${name} = \\[_\\]\\[\\]const u8\\{([^}]*)\\}`).exec(text)?.[1] ?? "";
+    return [...names.matchAll(/"(\w+)"/g)].map(([, one]) => one as string);
+  };
+  const known = [...list("with_numbers"), ...list("root_numbers")].sort();
+  const families = new Set(model.codes.map(({ family }) => family as string));
+  families.delete("call");
+  expect(known).toEqual([...families].sort());
 });

@@ -1,6 +1,7 @@
 //! Takes the calls of operators on a device: what the frame says becomes the arguments of GPU kernels.
 const std = @import("std");
 const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const ops = @import("ops");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
@@ -83,9 +84,9 @@ pub const Call = struct {
     pub fn scratch(c: *const Call, bytes: u64) Failure!*memory.Block {
         return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream), .driver) catch |e| {
             if (e == error.Cuda and context.code != driver.negative(driver.out_of_memory)) return error.Cuda;
-            c.frame.detail[abi.ScratchDetail.bytes] = @floatFromInt(bytes);
-            c.frame.detail[abi.ScratchDetail.launched] = if (c.launched.*) 1 else 0;
-            return context.fail(abi.CudaStatus.no_scratch);
+            c.frame.detail[abi_cuda.ScratchDetail.bytes] = @floatFromInt(bytes);
+            c.frame.detail[abi_cuda.ScratchDetail.launched] = if (c.launched.*) 1 else 0;
+            return context.fail(abi_cuda.CudaStatus.no_scratch);
         };
     }
 };
@@ -173,7 +174,7 @@ fn run(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) Failure!void {
         if (plan.makes and kernel != comparison and fr.operand(frame, 0).flags != 0) return beside.run(&call, plan.run);
         return plan.run(&call);
     };
-    return context.fail(abi.CudaStatus.no_kernel);
+    return context.fail(abi_cuda.CudaStatus.no_kernel);
 }
 
 /// It has no result among its operands.
