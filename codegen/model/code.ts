@@ -8,7 +8,7 @@ import { ts } from "ts-morph";
 import type { Model } from "./load.ts";
 
 /** What the schema names and TypeScript has. */
-export type Code = Pick<Model, "formulaHelpers" | "arities">;
+export type Code = Pick<Model, "formulaHelpers" | "arities" | "implemented">;
 
 const SRC = join(import.meta.dir, "..", "..", "src");
 
@@ -93,6 +93,21 @@ const files = (dir: string): string[] =>
     .sort()
     .map((file) => join(SRC, dir, file));
 
+/** The kernels of all families, `family.name`: what is public in the file that a family's root exports. */
+function nativeKernels(): Set<string> {
+  const folder = join(SRC, "..", "zig", "src");
+  const found = new Set<string>();
+  for (const root of readdirSync(folder)) {
+    const family = /^kernels_(\w+)\.zig$/.exec(root)?.[1];
+    if (family === undefined) continue;
+    const file = /exports\("\w+", @import\("([^"]+)"\)\)/.exec(readFileSync(join(folder, root), "utf8"))?.[1];
+    if (file === undefined) continue;
+    const text = readFileSync(join(folder, file), "utf8");
+    for (const [, name] of text.matchAll(/^pub (?:const|fn) (?:@")?(\w+)/gm)) found.add(`${family}.${name}`);
+  }
+  return found;
+}
+
 /** The project's own code. */
 export function ownCode(): Code {
   const sources = new Sources();
@@ -112,5 +127,5 @@ export function ownCode(): Code {
       .filter(([, found]) => "file" in found || ts.isFunctionDeclaration(found))
       .map(([n]) => n),
   );
-  return { formulaHelpers, arities };
+  return { formulaHelpers, arities, implemented: nativeKernels() };
 }

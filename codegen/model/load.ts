@@ -54,6 +54,8 @@ export interface Model {
   readonly formulaHelpers: readonly string[];
   /** How many arguments the functions take that compute: `module.function`, `composites.function`. */
   readonly arities: ReadonlyMap<string, number>;
+  /** The kernels that Zig has; null where it is not asked. */
+  readonly implemented: ReadonlySet<string> | null;
 }
 
 const ROOT = join(import.meta.dir, "..", "..");
@@ -148,8 +150,18 @@ const NO_OPERATORS = new Set(["abi.ts", "abi-cuda.ts", "codes.ts", "cuda-kernels
 function withCudaKernels(ops: readonly Op[], project: Project, file: string): Op[] {
   if (!existsSync(file)) return [...ops];
   const { value, node } = exportedLiteral(project.addSourceFileAtPath(file), "cudaKernels");
-  const unused = new Set(value as unknown as string[]);
-  const names = new Set(unused);
+  return cudaKernelsOf(ops, value as unknown as string[], node);
+}
+
+/** The operators with their kernels for CUDA, of the list of those; `family.*` is for families of bodies alone. */
+export function cudaKernelsOf(ops: readonly Op[], listed: readonly string[], node: Node): Op[] {
+  for (const name of listed) {
+    const [family = "", kernel] = name.split(".");
+    if (kernel !== "*" || family in ARITY) continue;
+    throw new SchemaError(node, `"${name}": a kernel that is no pointwise body has a plan of its own; name each`);
+  }
+  const unused = new Set(listed);
+  const names = new Set(listed);
   const isThere = (path: string): boolean => {
     const found = [path, path.replace(/\..*$/, ".*")].filter((name) => names.has(name));
     for (const name of found) unused.delete(name);
@@ -182,6 +194,9 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     const file = (): SourceFile => project.addSourceFileAtPath(join(schemaDir, name));
     return <T>(table: string): T => exportedLiteral(file(), table).value as unknown as T & Literal;
   }) as [Table, Table, Table];
+  const given = code ?? ownCode();
+  for (const op of ops) requireKernels(op, given.implemented);
+  const kernels = ops.flatMap((op) => op.kernels?.cpu ?? []);
   return {
     ops: withCudaKernels(ops, project, join(schemaDir, "cuda-kernels.ts")),
     texts: readTexts(project, join(schemaDir, "texts")),
@@ -192,10 +207,20 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     frame: abi<Model["frame"]>("frame"),
     job: codes<Model["job"][number][]>("job"),
     codes: codes<CodesRow[]>("codes"),
-    kernels: [...new Set(ops.flatMap((op) => op.kernels?.cpu ?? []))].sort(),
+    kernels: [...new Set([...kernels, ...abi<string[]>("ownerlessKernels")])].sort(),
     fast: fastKernels(ops),
-    ...(code ?? ownCode()),
+    ...given,
   };
+}
+
+/** A kernel that nobody wrote is told with who wants it: the linker would know it by its symbol alone. */
+export function requireKernels(op: Op, implemented: Code["implemented"]): void {
+  for (const path of op.kernels?.cpu ?? []) {
+    if (implemented === null || implemented.has(path)) continue;
+    const [family, name] = path.split(".");
+    const file = `zig/src/kernels_${family}.zig`;
+    throw new SchemaError(op.where, `op "${op.key}": there is no kernel "${path}": ${file} exports no "${name}"`);
+  }
 }
 
 /** The texts of all families. One name has one text, and one error one name. */

@@ -54,7 +54,9 @@ test("whatever changes the text of a side's tables, but for remarks, changes the
   // Tables of the model that the hash leaves out have no say in the four files.
   const others = Object.keys(model).filter((key) => !(SHARED as readonly string[]).includes(key));
   for (const key of others) {
-    expect([key, bare({ ...model, [key]: key === "arities" ? new Map() : [] } as Model) === bare(model)]).toEqual([
+    // Which kernels CUDA devices have is told by the operators, and decides nothing that TypeScript counts on.
+    const plain = (m: Model) => bare(m).replaceAll(/\.cuda = \w+/g, "");
+    expect([key, plain({ ...model, [key]: key === "arities" ? new Map() : [] } as Model) === plain(model)]).toEqual([
       key,
       true,
     ]);

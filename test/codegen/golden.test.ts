@@ -13,6 +13,7 @@ const writing = process.env.ZENSOR_GOLDEN === "write";
 if (writing && process.env.CI) throw new Error("golden files are written by hand, never in CI");
 
 const code: Code = {
+  implemented: null,
   formulaHelpers: ["scaled", "dimBackward", "zerosOf", "placed", "joined", "unbraided"],
   arities: new Map([
     ["lights.dimBy", 5],

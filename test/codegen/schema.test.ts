@@ -9,7 +9,16 @@ import { emitRefusals } from "../../codegen/emit/refusals.ts";
 import { emitTexts } from "../../codegen/emit/texts.ts";
 import { formulasOf } from "../../codegen/model/formula.ts";
 import { exportedLiteral } from "../../codegen/model/literal.ts";
-import { checkUnique, loadModel, type Model, type Op, readTexts, toOp } from "../../codegen/model/load.ts";
+import {
+  checkUnique,
+  cudaKernelsOf,
+  loadModel,
+  type Model,
+  type Op,
+  readTexts,
+  requireKernels,
+  toOp,
+} from "../../codegen/model/load.ts";
 import type { OpSchema } from "../../codegen/model/types.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 
@@ -197,4 +206,24 @@ describe("texts of errors", () => {
     const made = new Function("x", "part", `return ${template}`)(3, String);
     expect(made).toBe("a `b` \\ {3}\n${");
   });
+});
+
+test("a kernel that nobody wrote is told with its operator", () => {
+  const missing = read({ kernels: { cpu: ["unary.exp", "unary.hope"] } });
+  const { implemented } = model;
+  expect(() => requireKernels(missing, implemented)).toThrow(
+    'op "thing": there is no kernel "unary.hope": zig/src/kernels_unary.zig exports no "hope"',
+  );
+  expect(() => requireKernels(read({ kernels: { cpu: ["unary.exp"] } }), implemented)).not.toThrow();
+  expect([...model.kernels].filter((path) => !implemented?.has(path))).toEqual([]);
+});
+
+test("a kernel that is no body is named for CUDA by itself", () => {
+  const ops = [read({}), read({ name: "copy", kernels: { cpu: ["copy.copy", "copy.triangle"] } })];
+  expect(() => cudaKernelsOf(ops, ["unary.*", "copy.*"], where)).toThrow('"copy.*": a kernel that is no pointwise');
+  expect(cudaKernelsOf(ops, ["unary.*", "copy.copy"], where).map((one) => one.kernels?.cuda)).toEqual([
+    ["unary.exp"],
+    ["copy.copy"],
+  ]);
+  expect(() => cudaKernelsOf(ops, ["unary.*", "copy.square"], where)).toThrow('no operator has a kernel "copy.square"');
 });
