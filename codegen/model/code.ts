@@ -5,10 +5,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ts } from "ts-morph";
+import { ownBatchRules } from "./batch-rules.ts";
 import type { Model } from "./load.ts";
 
 /** What the schema names and TypeScript has. */
-export type Code = Pick<Model, "formulaHelpers" | "arities" | "implemented">;
+export type Code = Pick<Model, "formulaHelpers" | "arities" | "implemented" | "batchRules">;
 
 const SRC = join(import.meta.dir, "..", "..", "src");
 
@@ -127,5 +128,5 @@ export function ownCode(): Code {
       .filter(([, found]) => "file" in found || ts.isFunctionDeclaration(found))
       .map(([n]) => n),
   );
-  return { formulaHelpers, arities, implemented: nativeKernels() };
+  return { formulaHelpers, arities, implemented: nativeKernels(), batchRules: ownBatchRules() };
 }

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Node, Project, type SourceFile } from "ts-morph";
+import { type BatchRules, checkBatchRules } from "./batch-rules.ts";
 import { type Code, ownCode } from "./code.ts";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
 import { type Transforms, transformsOf } from "./transforms.ts";
@@ -56,6 +57,8 @@ export interface Model {
   readonly arities: ReadonlyMap<string, number>;
   /** The kernels that Zig has; null where it is not asked. */
   readonly implemented: ReadonlySet<string> | null;
+  /** The operators with rules of their own for batches; null where nobody asks. */
+  readonly batchRules: BatchRules | null;
 }
 
 const ROOT = join(import.meta.dir, "..", "..");
@@ -70,7 +73,7 @@ const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
-    "inplaceNode multiOutput mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
+    "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
     "example inplaceExample throws ofDtype direct"
   ).split(" "),
 );
@@ -196,6 +199,7 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
   }) as [Table, Table, Table];
   const given = code ?? ownCode();
   for (const op of ops) requireKernels(op, given.implemented);
+  if (given.batchRules !== null) checkBatchRules(ops, given.batchRules);
   const kernels = ops.flatMap((op) => op.kernels?.cpu ?? []);
   return {
     ops: withCudaKernels(ops, project, join(schemaDir, "cuda-kernels.ts")),

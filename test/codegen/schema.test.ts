@@ -7,6 +7,7 @@ import { Project } from "ts-morph";
 import { emitOps } from "../../codegen/emit/ops.ts";
 import { emitRefusals } from "../../codegen/emit/refusals.ts";
 import { emitTexts } from "../../codegen/emit/texts.ts";
+import { checkBatchRules, ownBatchRules } from "../../codegen/model/batch-rules.ts";
 import { formulasOf } from "../../codegen/model/formula.ts";
 import { exportedLiteral } from "../../codegen/model/literal.ts";
 import {
@@ -153,7 +154,7 @@ test("the schema holds literal data", () => {
 
 test("rules for transforms follow from kind and roles, or are written", () => {
   expect(read({}).transforms).toEqual({
-    batch: "pointwise",
+    batch: "broadcast",
     jvp: "double vjp",
     decompose: { refused: "a kernel of its own computes it" },
   });
@@ -206,6 +207,24 @@ describe("texts of errors", () => {
     const made = new Function("x", "part", `return ${template}`)(3, String);
     expect(made).toBe("a `b` \\ {3}\n${");
   });
+});
+
+test("a rule for batches that is nowhere is told with its operator, and nothing becomes `each`", () => {
+  const none = new Set<string>();
+  const rules = { own: new Set(["linalg.thing.x"]), view: none, whole: none, composite: none };
+  const thing = { namespace: "linalg", overload: "x" };
+  const check =
+    (changes: object, own = rules) =>
+    () =>
+      checkBatchRules([read(changes)], own);
+  expect(check({ ...thing, batch: "own" })).not.toThrow();
+  expect(check({ batch: "own" })).toThrow('op "thing": src/func has no rule for its batches');
+  expect(check({ overload: "x", batch: "own" })).toThrow('op "thing.x": src/func has no rule for its batches');
+  expect(check({ ...op, batch: "whole" })).toThrow('op "thing": src/func has no rule for its batches');
+  expect(check(thing)).toThrow('op "linalg.thing.x": src/func has a rule for its batches: say "own"');
+  expect(check({ batch: "each" })).toThrow('a rule for batches of "linalg.thing.x", which is no such operator');
+  expect(() => checkBatchRules(model.ops, ownBatchRules())).not.toThrow();
+  expect(ownBatchRules().view.has("transpose")).toBe(true);
 });
 
 test("a kernel that nobody wrote is told with its operator", () => {
