@@ -1,19 +1,20 @@
-/** Runs all generators, or the named ones; `--check` compares instead of writing and fails on any difference. */
+/**
+ * Runs the generators that read the schema, or the named ones; `--names` those that read the public names, which takes
+ * the compiler some seconds. `--check` compares all of them instead of writing, and fails on any difference.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { emitAbiTs, emitAbiZig } from "./emit/abi.ts";
+import { emitAbiFamilies, emitAbiTs, emitAbiZig } from "./emit/abi.ts";
 import { emitBatching } from "./emit/batching.ts";
 import { emitCollectionMembers } from "./emit/collections-late.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
 import { emitLate } from "./emit/late.ts";
-import { emitMissing } from "./emit/missing.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
 import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces, emitOptions } from "./emit/public.ts";
 import { emitRefusals } from "./emit/refusals.ts";
 import { emitKernels, emitOpsZig, emitSymbols } from "./emit/symbols.ts";
 import { emitErrorList, emitTexts } from "./emit/texts.ts";
-import { emitFromNumpy, emitFromPytorch, emitFromTensordict } from "./emit/translations.ts";
 import { loadModel, type Model } from "./model/load.ts";
 
 const ROOT = join(import.meta.dir, "..", "generated");
@@ -40,13 +41,18 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "ERRORS.md": emitErrorList,
 };
 
-/** What follows from the public names as well: pages of the guide, and what errors say of other names. */
-const PAGES: Record<string, (model: Model) => string> = {
-  "FROM-PYTORCH.md": emitFromPytorch,
-  "FROM-NUMPY.md": emitFromNumpy,
-  "FROM-TENSORDICT.md": emitFromTensordict,
-  "missing.ts": emitMissing,
-  "collection-members.ts": emitCollectionMembers,
+/** What follows from the sources alone. */
+const MEMBERS: Record<string, () => string> = { "collection-members.ts": emitCollectionMembers };
+
+/**
+ * What follows from the public names as well: pages of the guide, and what errors say of other names. What makes them
+ * is loaded by who makes them.
+ */
+const NAMES: Record<string, (model: Model) => Promise<string>> = {
+  "FROM-PYTORCH.md": async (model) => (await import("./emit/translations.ts")).emitFromPytorch(model),
+  "FROM-NUMPY.md": async (model) => (await import("./emit/translations.ts")).emitFromNumpy(model),
+  "FROM-TENSORDICT.md": async (model) => (await import("./emit/translations.ts")).emitFromTensordict(model),
+  "missing.ts": async () => (await import("./emit/missing.ts")).emitMissing(),
 };
 
 function head(name: string): string {
@@ -59,29 +65,34 @@ function head(name: string): string {
 
 /** The text of every file that a model gives, by its name. */
 export function artefactsOf(model: Model): Record<string, string> {
-  return Object.fromEntries(Object.entries(GENERATORS).map(([name, emit]) => [name, head(name) + emit(model)]));
+  const texts = Object.entries(GENERATORS).map(([name, emit]) => [name, emit(model)] as const);
+  const families = Object.entries(emitAbiFamilies(model));
+  return Object.fromEntries([...texts, ...families].map(([name, text]) => [name, head(name) + text]));
 }
 
-function main(args: string[]): number {
+async function main(args: string[]): Promise<number> {
   const check = args.includes("--check");
-  const all = { ...GENERATORS, ...PAGES };
-  const wanted = args.filter((a) => !a.startsWith("--"));
-  for (const w of wanted) {
-    if (!(w in all)) {
-      console.error(`codegen: no generator "${w}"; there are ${Object.keys(all).join(", ")}`);
+  const model = loadModel();
+  const families = Object.fromEntries(Object.entries(emitAbiFamilies(model)).map(([name, text]) => [name, () => text]));
+  const usual = { ...GENERATORS, ...families, ...MEMBERS };
+  const all: Record<string, (model: Model) => string | Promise<string>> = { ...usual, ...NAMES };
+  const named = args.filter((a) => !a.startsWith("--"));
+  for (const name of named) {
+    if (!(name in all)) {
+      console.error(`codegen: no generator "${name}"; there are ${Object.keys(all).join(", ")}`);
       return 2;
     }
   }
-  const model = loadModel();
   mkdirSync(ROOT, { recursive: true });
   const problems: string[] = [];
-  for (const [name, emit] of Object.entries(all)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
-    const text = head(name) + emit(model);
+  const wanted = Object.keys(check ? all : args.includes("--names") ? NAMES : usual);
+  for (const name of named.length > 0 ? named : wanted) {
+    const text = head(name) + (await all[name]?.(model));
     const path = join(ROOT, name);
     const old = existsSync(path) ? readFileSync(path, "utf8") : "";
     if (old === text) continue;
-    if (check) problems.push(`generated/${name} is out of date: run \`bun run gen\``);
+    const command = name in NAMES ? "bun run names" : "bun run gen";
+    if (check) problems.push(`generated/${name} is out of date: run \`${command}\``);
     else writeFileSync(path, text);
   }
   for (const name of readdirSync(ROOT)) {
@@ -91,4 +102,4 @@ function main(args: string[]): number {
   return problems.length > 0 ? 1 : 0;
 }
 
-if (import.meta.main) process.exit(main(process.argv.slice(2)));
+if (import.meta.main) process.exit(await main(process.argv.slice(2)));

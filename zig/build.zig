@@ -30,10 +30,19 @@ fn add_generated(b: *std.Build, m: *std.Build.Module, name: []const u8) void {
     m.addImport(name, file);
 }
 
-/// Lets a module know all kernels by name. Only what chooses among them may: what knows them is compiled again for each
-/// one more.
+/// Lets a module know all kernels by name, and the numbers of all families. Only what chooses among them may: what
+/// knows them is compiled again for each one more.
 fn add_names(b: *std.Build, m: *std.Build.Module) *std.Build.Module {
     add_generated(b, m, "ops");
+    for (families.with_numbers ++ families.root_numbers) |name| add_generated(b, m, b.fmt("abi_{s}", .{name}));
+    return m;
+}
+
+/// Lets an object of a family know the family's own numbers.
+fn add_numbers(b: *std.Build, m: *std.Build.Module, family: []const u8) *std.Build.Module {
+    for (families.with_numbers) |name| {
+        if (std.mem.eql(u8, name, family)) add_generated(b, m, b.fmt("abi_{s}", .{name}));
+    }
     return m;
 }
 
@@ -143,7 +152,7 @@ fn add_kernels(
     q.cpu_model = .{ .explicit = variant.model };
     const path = b.fmt("src/kernels_{s}.zig", .{family});
     const name = b.fmt("kernels_{s}_{s}", .{ family, variant.name });
-    _ = add_object(b, library, name, module(b, path, q, optimize, variant, null));
+    _ = add_object(b, library, name, add_numbers(b, module(b, path, q, optimize, variant, null), family));
 }
 
 /// The place of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
@@ -213,7 +222,8 @@ fn ptx_of(
         .cpu_model = .{ .explicit = model },
     };
     const variant: Variant = .{ .name = "ptx", .lanes = 1, .model = model };
-    const root = module(b, b.fmt("src/ptx_{s}.zig", .{family}), query, .ReleaseFast, variant, null);
+    const plain = module(b, b.fmt("src/ptx_{s}.zig", .{family}), query, .ReleaseFast, variant, null);
+    const root = add_numbers(b, plain, family);
     root.link_libc = false;
     root.pic = null;
     const kernels = b.addObject(.{ .name = b.fmt("ptx_{s}", .{family}), .root_module = root, .use_llvm = true });

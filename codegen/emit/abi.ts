@@ -1,4 +1,4 @@
-/** generated/abi.ts and generated/abi.zig: the numbers and structs that both sides share. */
+/** generated/abi.ts, generated/abi.zig and abi_<family>.zig: the numbers and structs that both sides share. */
 import { camel, type Model } from "../model/load.ts";
 
 /** The tables of the model that cross the boundary: a change of any of them makes another library necessary. */
@@ -100,6 +100,17 @@ function zigCodes({ name, doc, type, values, docs }: Model["codes"][number]): st
   return [...out, "};", ""];
 }
 
+/** The groups of numbers of a family, and their names. */
+function zigGroups(model: Model, family: string): string[] {
+  const groups = model.codes.filter((group) => group.family === family);
+  const names = groups.map(({ name }) => `    "${name}",`);
+  const list = ["/// The groups of numbers above, by name.", "pub const codes = [_][]const u8{", ...names, "};"];
+  return [...groups.flatMap(zigCodes), ...list];
+}
+
+/** The family of what belongs to every call, and that of the file room. */
+const [OF_CALLS, OF_FILES] = ["call", "files"];
+
 export function emitAbiZig(model: Model): string {
   const out: string[] = [];
   out.push("pub const DType = enum(u8) {");
@@ -116,12 +127,7 @@ export function emitAbiZig(model: Model): string {
   for (const name of model.frame.header) out.push(`    ${name}: f64,`);
   out.push(`    detail: [${model.frame.detail}]f64,`, `    attrs: [${model.frame.attrs}]f64,`);
   out.push(`    scratch: [${model.frame.scratch}]f64,`, "};", "");
-  out.push("/// One job of file work.", "pub const Job = extern struct {");
-  for (const field of model.job) out.push(`    /// ${field.doc}`, `    ${field.name}: f64,`);
-  out.push("};", "", ...model.codes.flatMap(zigCodes));
-  out.push("/// The groups of numbers above, by name.", "pub const codes = [_][]const u8{");
-  for (const { name } of model.codes) out.push(`    "${name}",`);
-  out.push("};", "");
+  out.push(...zigGroups(model, OF_CALLS), "");
   const at = frameLayout(model);
   out.push("comptime {", '    const assert = @import("std").debug.assert;');
   out.push(`    assert(@offsetOf(Frame, "detail") == ${8 * (at.DETAIL as number)});`);
@@ -129,7 +135,22 @@ export function emitAbiZig(model: Model): string {
   out.push(`    assert(@offsetOf(Frame, "scratch") == ${8 * (at.SCRATCH as number)});`);
   out.push(`    assert(@sizeOf(Frame) == ${8 * (at.OPERANDS as number)});`);
   out.push(`    assert(@offsetOf(Operand, "strides") == ${8 * (at.STRIDES as number)});`);
-  out.push(`    assert(@sizeOf(Operand) == ${8 * (at.OPERAND_SIZE as number)});`);
-  out.push(`    assert(@sizeOf(Job) == ${8 * model.job.length});`, "}", "");
+  out.push(`    assert(@sizeOf(Operand) == ${8 * (at.OPERAND_SIZE as number)});`, "}", "");
   return out.join("\n");
+}
+
+/** Every object reads `abi`; a family's own numbers are a file, read by the objects of that family. */
+export function emitAbiFamilies(model: Model): Record<string, string> {
+  const families = [...new Set(model.codes.map((group) => group.family))].filter((family) => family !== OF_CALLS);
+  return Object.fromEntries(
+    families.map((family) => {
+      const job = family === OF_FILES ? zigJob(model) : [];
+      return [`abi_${family}.zig`, [...job, ...zigGroups(model, family), ""].join("\n")];
+    }),
+  );
+}
+
+function zigJob(model: Model): string[] {
+  const fields = model.job.flatMap((field) => [`    /// ${field.doc}`, `    ${field.name}: f64,`]);
+  return ["/// One job of file work.", "pub const Job = extern struct {", ...fields, "};", ""];
 }

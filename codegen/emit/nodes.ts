@@ -96,7 +96,7 @@ function emitClass(plan: NodePlan): string {
   for (const a of plan.both) out.push(`  declare ${geometryName(a)}: S.Geometry;`);
   for (const r of plan.results) out.push(`  declare result${r}: S.Saved;`);
   out.push("  override apply(grads: Gradients): Gradients {");
-  const single = !op.multiOutput && !usesGrads(plan);
+  const single = !op.listResult && !usesGrads(plan);
   if (single || plan.formulas.some((f) => /\bgrad\b/.test(f.code))) out.push("    const grad = grads[0] as Tensor;");
   if (single) out.push("    if (!grad) return this.nothing();");
   // In torch's order, so that the same one of several written tensors is complained about.
@@ -145,7 +145,7 @@ function usesNumbered(plan: NodePlan): boolean {
 /** One gradient for each edge; a list argument has as many edges as members. */
 function emitBody(plan: NodePlan): string[] {
   const lists = plan.targets.filter((a) => a.role === "TensorList");
-  if ((lists.length > 0 || plan.op.multiOutput) && plan.targets.length === 1) {
+  if ((lists.length > 0 || plan.op.listResult) && plan.targets.length === 1) {
     return [`    return ${(plan.formulas[0] as Formula).code};`];
   }
   const single = plan.formulas.every((f) => f.targets.length === 1);

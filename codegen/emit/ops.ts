@@ -7,10 +7,10 @@ import { refusalsOf } from "./refusals.ts";
 import { symbolOf } from "./symbols.ts";
 import { typeOf } from "./types.ts";
 
-export const isMulti = (op: Op): boolean => op.results !== undefined || op.multiOutput === true;
+export const isMulti = (op: Op): boolean => op.results !== undefined || op.listResult === true;
 
 export function resultType(op: Op): string {
-  if (op.multiOutput) return "Tensor[]";
+  if (op.listResult) return "Tensor[]";
   if (op.results !== undefined) return `Named<readonly ${JSON.stringify(op.results)}>`;
   return op.returns ?? "Tensor";
 }
@@ -183,6 +183,7 @@ function description(op: Op, form: Form): string {
     devices,
     madeOn(op),
     checkers(op, suffix),
+    op.namespace ?? null,
   ]);
 }
 

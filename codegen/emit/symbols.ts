@@ -71,10 +71,14 @@ export function emitOpsZig(model: Model): string {
     `pub const hash: [:0]const u8 = "${abiHash(model)}";`,
     "",
   ];
-  out.push("pub const Kernel = struct { family: []const u8, name: []const u8, symbol: []const u8 };", "");
+  out.push("pub const Kernel = struct {");
+  out.push("    family: []const u8,", "    name: []const u8,", "    symbol: []const u8,");
+  out.push("    /// Whether CUDA devices have it.", "    cuda: bool,", "};", "");
+  const onCuda = new Set(model.ops.flatMap((op) => op.kernels?.cuda ?? []));
   const row = (path: string): string => {
     const [family, name] = path.split(".");
-    return `    .{ .family = "${family}", .name = "${name}", .symbol = "${symbolOf(path)}" },`;
+    const places = `.family = "${family}", .name = "${name}", .symbol = "${symbolOf(path)}"`;
+    return `    .{ ${places}, .cuda = ${onCuda.has(path)} },`;
   };
   out.push("/// Every kernel that the schema names.", "pub const kernels = [_]Kernel{");
   for (const path of model.kernels) out.push(row(path));

@@ -22,10 +22,18 @@ let counter = 0;
 const GEOMETRY = new Set(["shape", "strides", "offset", "dtype", "ndim", "device"]);
 const GLOBALS = new Set(["Math", "undefined", "Infinity", "NaN", "Number", "Array"]);
 
+/** Several artefacts are made of them. */
+const parsed = new WeakMap<Op, Formula[]>();
+
 /** Parses the formulas of an op; unknown names are errors. */
 export function formulasOf(op: Op, model: Model): Formula[] {
-  if (typeof op.grad !== "object") return [];
-  return Object.entries(op.grad).map(([key, text]) => parse(op, model, key, text));
+  let found = parsed.get(op);
+  if (found === undefined) {
+    const all = typeof op.grad === "object" ? Object.entries(op.grad) : [];
+    found = all.map(([key, text]) => parse(op, model, key, text));
+    parsed.set(op, found);
+  }
+  return found;
 }
 
 function parse(op: Op, model: Model, key: string, text: string): Formula {

@@ -1,7 +1,9 @@
 /** Loads the schema, checks it, and gives the one model that every emitter reads. */
 import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { Node, Project, type SourceFile } from "ts-morph";
+import { type BatchRules, checkBatchRules } from "./batch-rules.ts";
+import { type Code, ownCode } from "./code.ts";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
 import { type Transforms, transformsOf } from "./transforms.ts";
 import type { ArgSchema, CodesRow, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
@@ -53,6 +55,10 @@ export interface Model {
   readonly formulaHelpers: readonly string[];
   /** How many arguments the functions take that compute: `module.function`, `composites.function`. */
   readonly arities: ReadonlyMap<string, number>;
+  /** The kernels that Zig has; null where it is not asked. */
+  readonly implemented: ReadonlySet<string> | null;
+  /** The operators with rules of their own for batches; null where nobody asks. */
+  readonly batchRules: BatchRules | null;
 }
 
 const ROOT = join(import.meta.dir, "..", "..");
@@ -67,7 +73,7 @@ const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
-    "inplaceNode multiOutput mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
+    "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
     "example inplaceExample throws ofDtype direct"
   ).split(" "),
 );
@@ -137,37 +143,6 @@ function checkGradNames(op: Omit<Op, "transforms">, complain: (text: string) => 
   }
 }
 
-/** The functions exported by the files of formula helpers. */
-function formulaHelpers(project: Project): string[] {
-  const dir = join(ROOT, "src", "autograd");
-  const names: string[] = [];
-  for (const file of readdirSync(dir).sort()) {
-    if (!/^formulas.*\.ts$/.test(file)) continue;
-    const source = project.addSourceFileAtPath(join(dir, file));
-    for (const f of source.getFunctions()) if (f.isExported()) names.push(f.getNameOrThrow());
-    for (const e of source.getExportDeclarations()) names.push(...e.getNamedExports().map((n) => n.getName()));
-  }
-  return names;
-}
-
-/** The exported functions of the files that entries name, with the number of their parameters. */
-function implementations(project: Project): Map<string, number> {
-  const src = join(ROOT, "src");
-  const files = (dir: string): string[] => readdirSync(join(src, dir)).map((file) => join(src, dir, file));
-  const modules = new Map<string, string>();
-  for (const path of files("dispatch")) modules.set(path, basename(path, ".ts").replaceAll("-", "_"));
-  for (const path of files("autograd")) if (/composites-[\w-]+\.ts$/.test(path)) modules.set(path, "composites");
-  const sources = [...modules].map(([path, module]) => ({ module, source: project.addSourceFileAtPath(path) }));
-  const found = new Map<string, number>();
-  for (const { module, source } of sources) {
-    for (const [name, [declared]] of source.getExportedDeclarations()) {
-      const [signature] = declared === undefined ? [] : declared.getType().getCallSignatures();
-      if (signature !== undefined) found.set(`${module}.${name}`, signature.getParameters().length);
-    }
-  }
-  return found;
-}
-
 /** Gives a table of a file by its name. */
 type Table = <T>(name: string) => T;
 
@@ -178,8 +153,18 @@ const NO_OPERATORS = new Set(["abi.ts", "abi-cuda.ts", "codes.ts", "cuda-kernels
 function withCudaKernels(ops: readonly Op[], project: Project, file: string): Op[] {
   if (!existsSync(file)) return [...ops];
   const { value, node } = exportedLiteral(project.addSourceFileAtPath(file), "cudaKernels");
-  const unused = new Set(value as unknown as string[]);
-  const names = new Set(unused);
+  return cudaKernelsOf(ops, value as unknown as string[], node);
+}
+
+/** The operators with their kernels for CUDA, of the list of those; `family.*` is for families of bodies alone. */
+export function cudaKernelsOf(ops: readonly Op[], listed: readonly string[], node: Node): Op[] {
+  for (const name of listed) {
+    const [family = "", kernel] = name.split(".");
+    if (kernel !== "*" || family in ARITY) continue;
+    throw new SchemaError(node, `"${name}": a kernel that is no pointwise body has a plan of its own; name each`);
+  }
+  const unused = new Set(listed);
+  const names = new Set(listed);
   const isThere = (path: string): boolean => {
     const found = [path, path.replace(/\..*$/, ".*")].filter((name) => names.has(name));
     for (const name of found) unused.delete(name);
@@ -192,9 +177,6 @@ function withCudaKernels(ops: readonly Op[], project: Project, file: string): Op
   for (const name of unused) throw new SchemaError(node, `no operator has a kernel "${name}"`);
   return made;
 }
-
-/** What the schema names and TypeScript has. */
-export type Code = Pick<Model, "formulaHelpers" | "arities">;
 
 /** The model of a folder with a schema; of the project's own, and its own code, unless others are given. */
 export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Code): Model {
@@ -215,6 +197,10 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     const file = (): SourceFile => project.addSourceFileAtPath(join(schemaDir, name));
     return <T>(table: string): T => exportedLiteral(file(), table).value as unknown as T & Literal;
   }) as [Table, Table, Table];
+  const given = code ?? ownCode();
+  for (const op of ops) requireKernels(op, given.implemented);
+  if (given.batchRules !== null) checkBatchRules(ops, given.batchRules);
+  const kernels = ops.flatMap((op) => op.kernels?.cpu ?? []);
   return {
     ops: withCudaKernels(ops, project, join(schemaDir, "cuda-kernels.ts")),
     texts: readTexts(project, join(schemaDir, "texts")),
@@ -225,10 +211,20 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     frame: abi<Model["frame"]>("frame"),
     job: codes<Model["job"][number][]>("job"),
     codes: codes<CodesRow[]>("codes"),
-    kernels: [...new Set(ops.flatMap((op) => op.kernels?.cpu ?? []))].sort(),
+    kernels: [...new Set([...kernels, ...abi<string[]>("ownerlessKernels")])].sort(),
     fast: fastKernels(ops),
-    ...(code ?? { formulaHelpers: formulaHelpers(project), arities: implementations(project) }),
+    ...given,
   };
+}
+
+/** A kernel that nobody wrote is told with who wants it: the linker would know it by its symbol alone. */
+export function requireKernels(op: Op, implemented: Code["implemented"]): void {
+  for (const path of op.kernels?.cpu ?? []) {
+    if (implemented === null || implemented.has(path)) continue;
+    const [family, name] = path.split(".");
+    const file = `zig/src/kernels_${family}.zig`;
+    throw new SchemaError(op.where, `op "${op.key}": there is no kernel "${path}": ${file} exports no "${name}"`);
+  }
 }
 
 /** The texts of all families. One name has one text, and one error one name. */

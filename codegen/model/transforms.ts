@@ -24,7 +24,8 @@ const isDim = (role: string): boolean => /^Dims?\??$/.test(role);
 function batchOf(op: Described): BatchRule {
   if (op.batch !== undefined) return op.batch;
   if (op.kind === "composite") return "decompose";
-  if (op.kind === "pointwise" || op.kind === "view" || op.kind === "factory") return op.kind;
+  if (op.kind === "pointwise") return "broadcast";
+  if (op.kind === "view" || op.kind === "factory") return op.kind;
   const tensors = op.args.filter((a) => a.role.startsWith("Tensor"));
   if (tensors.length === 1 && op.args.some((a) => isDim(a.role))) return "dims";
   if (op.args.some((a) => a.role === "Generator?")) {

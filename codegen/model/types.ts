@@ -65,19 +65,19 @@ export interface Refused {
 }
 
 /**
- * How a call with a batch of examples becomes one call. `pointwise`: operands broadcast, the batch in front; `dims`:
- * dimensions count on behind the batch; `view`: the same, and sizes get the batch; `whole`: all dimensions but the
- * batch; `index`: every operand has the batch in front, and positions are the example's own; `matrix`: a batched
- * product; `factory`: no operand has a batch; `random`: as the caller wants random numbers; `decompose`: by the
- * operators that it calls; `each`: example by example.
+ * How a call with a batch of examples becomes one call. `broadcast`: operands broadcast, the batch in front; `dims`:
+ * dimensions count on behind the batch; `view`: a view, with a rule of its own; `whole`: a reduction of all dimensions
+ * but the batch, with a rule of its own; `index`: every operand has the batch in front, and positions are the example's
+ * own; `own`: a rule of its own in src/func, under the operator's key; `factory`: no operand has a batch; `random`: as
+ * the caller wants random numbers; `decompose`: by the operators that it calls; `each`: example by example.
  */
 export type BatchRule =
-  | "pointwise"
+  | "broadcast"
   | "dims"
   | "view"
   | "whole"
   | "index"
-  | "matrix"
+  | "own"
   | "factory"
   | "random"
   | "decompose"
@@ -159,8 +159,8 @@ export interface OpSchema {
   readonly inplaceNode?: string;
   /** A composite that makes no bytes before its result: nothing has to be given up at its end. */
   readonly direct?: boolean;
-  /** A view that returns several tensors. */
-  readonly multiOutput?: boolean;
+  /** The result is a list of tensors, of any length. */
+  readonly listResult?: boolean;
   /** A view op that copies when no view exists. */
   readonly mayCopy?: boolean;
   /** Results that carry no gradient, by index. */
@@ -246,6 +246,8 @@ export interface NativeRow {
 /** Named numbers that both sides use. */
 export interface CodesRow {
   readonly name: string;
+  /** Whose they are: a family of kernels, a part of the library, or `call`: then every object reads them. */
+  readonly family: string;
   readonly doc: string;
   readonly type: "u32" | "i32" | "usize" | "f64" | "enum(u8)";
   readonly values: Readonly<Record<string, number>>;

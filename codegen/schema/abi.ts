@@ -157,6 +157,14 @@ export const statuses = [
   { code: -8, name: "file_fault", doc: "A mapped file is shorter than it was when it was mapped." },
 ] as const satisfies readonly StatusRow[];
 
+/** Kernels that belong to no operator, and that no device has a need of: the calls behind a Generator of the CPU's. */
+export const ownerlessKernels = [
+  "random.get_state",
+  "random.initial_seed",
+  "random.seed",
+  "random.set_state",
+] as const satisfies readonly string[];
+
 /** The frame that one call reads, as f64 fields in order; operands follow it. */
 export const frame = {
   maxRank: 64,

@@ -16,28 +16,36 @@ export const job = [
   { name: "inode", doc: "Of the file that was mapped; 0 where it is not known." },
 ] as const satisfies readonly { name: string; doc: string }[];
 
-/** Numbers that have names on both sides. `type` is what they are in Zig. */
+/**
+ * Numbers that have names on both sides. `type` is what they are in Zig. Those of a family are a module of its own
+ * there, `abi_<family>`, which zig/build.zig gives to the objects that read it: a row more is compiled by these alone.
+ * What belongs to every call is in `abi` itself, which all objects read.
+ */
 export const codes = [
   {
     name: "OperandFlag",
+    family: "call",
     type: "u32",
     doc: "Bits of an operand: what is done with what is read.",
     values: { conj: 1, neg: 2 },
   },
   {
     name: "FastFlag",
+    family: "call",
     type: "u32",
     doc: "The numbers-only call's code: the compute type, and bits for the operands that are one element.",
     values: { compute_mask: 255, first_is_number: 256, second_is_number: 512, third_is_number: 1024 },
   },
   {
     name: "IsaLevel",
+    family: "memory",
     type: "u32",
     doc: "Instruction sets; `best` asks for the best that there is.",
     values: { best: 0, neon: 1, baseline: 2, avx2: 3, avx512: 4 },
   },
   {
     name: "MemoryStat",
+    family: "memory",
     type: "u32",
     doc: "Statistics of the allocator: `requested` before rounding, `reserved` all, `fresh` ns a new MiB, 0: unknown.",
     values: {
@@ -54,12 +62,14 @@ export const codes = [
   },
   {
     name: "ThreadState",
+    family: "memory",
     type: "i32",
     doc: "What became of a thread of the program; `kept`: it ended, and the runtime has not given back what it had.",
     values: { ended: 0, living: 1, kept: 2 },
   },
   {
     name: "JobFlag",
+    family: "files",
     type: "u32",
     doc: "What a job does; bits that can be combined.",
     values: {
@@ -97,6 +107,7 @@ export const codes = [
   },
   {
     name: "JobStatus",
+    family: "files",
     type: "f64",
     doc: "Why a job failed, where it is no errno.",
     values: {
@@ -114,6 +125,7 @@ export const codes = [
   },
   {
     name: "CudaStatus",
+    family: "cuda",
     type: "i32",
     doc: "Below zero: no driver, or its own code n as `driver_code` - n.",
     values: {
@@ -135,79 +147,115 @@ export const codes = [
   },
   {
     name: "GeneratorBytes",
+    family: "random",
     type: "usize",
     doc: "What a generator of random numbers takes here, and its saved state, as in torch.",
     values: { reserved: 4096, state: 5056 },
   },
   {
     name: "IndexMode",
+    family: "index",
     type: "enum(u8)",
     doc: "How a write to positions combines with what is there.",
     values: { assign: 0, add: 1, multiply: 2, maximum: 3, minimum: 4 },
   },
-  { name: "IndexAttr", type: "usize", doc: "Attributes by place.", values: { wrap: 0, mode: 1, fault: 2 } },
+  {
+    name: "IndexAttr",
+    family: "index",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { wrap: 0, mode: 1, fault: 2 },
+  },
   {
     name: "IndexFact",
+    family: "index",
     type: "usize",
     doc: "The sizes of an operand that is an index: its elements, size and number of the dimension that it indexes.",
     values: { count: 0, size: 1, dim: 2 },
   },
   {
     name: "IndexDetail",
+    family: "index",
     type: "usize",
     doc: "What `index_out_of_bounds` leaves in the detail.",
     values: { index: 0, dim: 1, size: 2 },
   },
   {
     name: "ScratchDetail",
+    family: "cuda",
     type: "usize",
     doc: "What `no_scratch` leaves in the detail: how much was asked for, and whether something had been launched.",
     values: { bytes: 0, launched: 1 },
   },
   {
     name: "Distribution",
+    family: "random",
     type: "enum(u8)",
     doc: "What weights are; `invalid_distribution` leaves it in the detail.",
     values: { ok: 0, negative: 1, not_finite: 2, empty: 3 },
   },
   {
     name: "MatmulPrecision",
+    family: "cuda",
     type: "enum(u8)",
     doc: "How exact products of float32 matrices on devices have to be: in float32, or with factors rounded to tf32.",
     values: { highest: 0, high: 1, medium: 2 },
   },
-  { name: "ReduceAttr", type: "usize", doc: "Attributes by place.", values: { divides: 0, divisor: 1 } },
-  { name: "MomentsAttr", type: "usize", doc: "Attributes by place.", values: { root: 0, divisor: 1 } },
-  { name: "SoftmaxAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
-  { name: "ScanAttr", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
+  {
+    name: "ReduceAttr",
+    family: "reduce",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { divides: 0, divisor: 1 },
+  },
+  {
+    name: "MomentsAttr",
+    family: "reduce",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { root: 0, divisor: 1 },
+  },
+  { name: "SoftmaxAttr", family: "softmax", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
+  { name: "ScanAttr", family: "scan", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   {
     name: "SortAttr",
+    family: "sort",
     type: "usize",
     doc: "Attributes by place.",
     values: { dim: 0, descending: 1, wanted: 2, pick: 3 },
   },
   {
     name: "SortPick",
+    family: "sort",
     type: "enum(u8)",
     doc: "Which element of a line is taken: that at a rank, the lower median, that of the numbers, the most frequent.",
     values: { none: 0, kth: 1, median: 2, nanmedian: 3, mode: 4 },
   },
   {
     name: "SearchAttr",
+    family: "search",
     type: "usize",
     doc: "Attributes by place.",
     values: { right: 0, length: 1, per_row: 2, ordered: 3, fault: 4 },
   },
-  { name: "RangeAttr", type: "usize", doc: "Attributes by place.", values: { powers: 0, base: 1 } },
-  { name: "CloseAttr", type: "usize", doc: "Attributes by place.", values: { rtol: 0, atol: 1, equal_nan: 2 } },
+  { name: "RangeAttr", family: "range", type: "usize", doc: "Attributes by place.", values: { powers: 0, base: 1 } },
+  {
+    name: "CloseAttr",
+    family: "reduce",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { rtol: 0, atol: 1, equal_nan: 2 },
+  },
   {
     name: "MatmulAttr",
+    family: "matmul",
     type: "usize",
     doc: "Attributes by place; each is followed by its imaginary part.",
     values: { alpha: 0, beta: 2 },
   },
   {
     name: "RandomAttr",
+    family: "random",
     type: "usize",
     doc: "Attributes by place: the state's address, then the distribution's parameters.",
     values: { generator: 0, first: 1, second: 2, third: 3 },

@@ -10,6 +10,7 @@ export const ops = [
     aliases: ["concat", "concatenate"],
     kind: "op",
     variants: ["function", "out"],
+    batch: "own",
     args: { tensors: "TensorList", dim: ["Dim", 0] },
     kernels: { cpu: ["copy.copy"] },
     impl: "joining.cat",
@@ -24,6 +25,7 @@ export const ops = [
     checkedAs: { by: "structured", name: "cat" },
     kind: "op",
     variants: ["function", "out"],
+    batch: "own",
     args: { tensors: "TensorList", dim: ["Dim", 0] },
     kernels: { cpu: ["copy.copy"] },
     impl: "joining.stack",
@@ -76,7 +78,7 @@ export const ops = [
   },
   {
     name: "repeat",
-    batch: "dims",
+    batch: "own",
     kind: "op",
     variants: ["method"],
     args: { self: "Tensor", repeats: "Sizes" },
@@ -143,7 +145,7 @@ export const ops = [
   },
   {
     name: "roll",
-    batch: "dims",
+    batch: "own",
     kind: "op",
     args: { self: "Tensor", shifts: "Ints", dims: ["Dims?", null] },
     variants: ["function", "method"],

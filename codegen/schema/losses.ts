@@ -7,7 +7,7 @@ const functional = {
   grad: "composite",
   variants: ["function"],
 } as const;
-const internal = { kind: "op", variants: [], internal: true, batch: "pointwise" } as const;
+const internal = { kind: "op", variants: [], internal: true, batch: "broadcast" } as const;
 const short = ["float8_e4m3fn", "float8_e5m2"] as const;
 const old = { size_average: "Bool?", reduce: "Bool?", reduction: ["String", "mean"] } as const;
 
@@ -15,6 +15,7 @@ export const ops = [
   {
     ...internal,
     name: "_mse_loss",
+    batch: "own",
     args: { self: "Tensor", target: "Tensor", reduction: "Int" },
     impl: "losses.mseLoss",
     node: "MseLossBackward0",
@@ -43,6 +44,7 @@ export const ops = [
   {
     ...internal,
     name: "_smooth_l1_loss",
+    batch: "own",
     args: { self: "Tensor", target: "Tensor", reduction: "Int", beta: "Float" },
     kernels: { cpu: ["binary.smooth_l1"] },
     impl: "losses.smoothL1Loss",
@@ -68,6 +70,7 @@ export const ops = [
   {
     ...internal,
     name: "_huber_loss",
+    batch: "own",
     args: { self: "Tensor", target: "Tensor", reduction: "Int", delta: "Float" },
     kernels: { cpu: ["binary.huber"] },
     impl: "losses.huberLoss",

@@ -24,12 +24,11 @@ const writing = { kind: "op", variants: ["inplace"], kwargs: source, grad: { sel
 const drawing = { kind: "op", variants: ["function", "out"], kwargs: source } as const;
 
 export const ops = [
-  // With the calls behind Generator, which belong to no operator.
   {
     ...factory,
     name: "rand",
     args: { size: "Size" },
-    kernels: { cpu: ["random.seed", "random.initial_seed", "random.get_state", "random.set_state"] },
+    kernels: { cpu: ["random.uniform"] },
     impl: "random.rand",
     doc: "Uniform random numbers in [0, 1).",
     example: "manualSeed(0); rand(3) // tensor([0.4963, 0.7682, 0.0885])",

@@ -279,7 +279,7 @@ export const ops = [
   {
     name: "isclose",
     ofBools: true,
-    batch: "pointwise",
+    batch: "broadcast",
     kind: "op",
     args: close,
     variants: ["function", "method"],

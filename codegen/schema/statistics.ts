@@ -127,6 +127,7 @@ export const ops = [
   },
   {
     ...ofAll,
+    batch: "each",
     name: "median",
     impl: "order_statistics.median",
     refuses: [{ dtypes: unordered, kernel: "median_cpu" }],
@@ -148,6 +149,7 @@ export const ops = [
   },
   {
     ...ofAll,
+    batch: "each",
     name: "nanmedian",
     impl: "order_statistics.nanmedian",
     node: "NanmedianBackward0",

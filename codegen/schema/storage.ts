@@ -11,7 +11,7 @@ const conversion = {
 export const ops = [
   {
     name: "clone",
-    batch: "pointwise",
+    batch: "broadcast",
     kind: "op",
     variants: ["function", "method"],
     args: { self: "Tensor" },
@@ -34,7 +34,7 @@ export const ops = [
   },
   {
     name: "copy",
-    batch: "pointwise",
+    batch: "broadcast",
     kind: "op",
     variants: ["inplace"],
     args: { self: "Tensor", src: "Tensor", non_blocking: ["Bool", false] },
@@ -50,7 +50,7 @@ export const ops = [
   },
   {
     name: "fill",
-    batch: "pointwise",
+    batch: "broadcast",
     kind: "op",
     variants: ["function", "inplace"],
     args: { self: "Tensor", value: "Scalar" },
@@ -65,7 +65,7 @@ export const ops = [
   {
     name: "fill",
     overload: "Tensor",
-    batch: "pointwise",
+    batch: "own",
     kind: "op",
     variants: ["function", "inplace"],
     args: { self: "Tensor", value: "Tensor" },
@@ -78,7 +78,7 @@ export const ops = [
   },
   {
     name: "zero",
-    batch: "pointwise",
+    batch: "broadcast",
     kind: "op",
     variants: ["inplace"],
     args: { self: "Tensor" },
@@ -90,7 +90,7 @@ export const ops = [
   },
   {
     name: "_to_copy",
-    batch: "pointwise",
+    batch: "broadcast",
     kind: "op",
     variants: [],
     internal: true,

@@ -77,7 +77,7 @@ export function placesIn(file: string, text: string): Violation[] {
 export function unusedIn(side: string, texts: readonly string[], groups: readonly Group[]): Violation[] {
   const all = texts.join("\n");
   return groups
-    .filter(({ name }) => !new RegExp(side === "Zig" ? `\\babi\\.${name}\\b` : `\\b${name}\\b`).test(all))
+    .filter(({ name }) => !new RegExp(side === "Zig" ? `\\babi(_\\w+)?\\.${name}\\b` : `\\b${name}\\b`).test(all))
     .map(({ name }) => ({
       file: "codegen/schema/codes.ts",
       line: 0,

@@ -25,6 +25,8 @@ export type OperatorKind = "pointwise" | "view" | "op" | "composite" | "factory"
 export interface Operator {
   /** torch's name: `add`, `add_`. */
   readonly name: string;
+  /** `nn.functional` and such; empty for the main namespace. */
+  readonly namespace: string;
   /** The name in JavaScript, which errors carry. */
   readonly publicName: string;
   /** torch's overload name, empty for the first. */
@@ -52,12 +54,13 @@ type OperatorRow = readonly [
   args: readonly string[],
   devices?: Operator["devices"],
   madeOn?: number | null,
-  checkers?: readonly [string, string?],
+  checkers?: readonly [string, string?] | null,
+  namespace?: string,
 ];
 
 function operatorOf(row: OperatorRow, run: Operator["run"]): Operator {
-  const [name, publicName, overload, kind, args, devices = null, madeOn = null, checkers] = row;
-  return { name, publicName, overload, kind, run, args, devices, checkers, madeOn };
+  const [name, publicName, overload, kind, args, devices = null, madeOn = null, checkers, namespace = ""] = row;
+  return { name, namespace, publicName, overload, kind, run, args, devices, checkers: checkers ?? undefined, madeOn };
 }
 
 /** The operators of a generated file. */

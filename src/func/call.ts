@@ -30,7 +30,7 @@ export interface Examples extends Transform {
 export interface Call {
   readonly level: Examples;
   readonly operator: Operator;
-  /** `sum.dim_IntList`, without the underscore of an in-place form. */
+  /** `sum.dim_IntList`, the schema's key, without the underscore of an in-place form. */
   readonly key: string;
   readonly inplace: boolean;
   readonly args: readonly unknown[];

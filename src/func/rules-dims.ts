@@ -1,7 +1,7 @@
 /** Operators along dimensions, which count on behind the batch, and reductions of everything. */
 import * as O from "../../generated/ops.ts";
 import { Tensor, wrapDim } from "../tensor/tensor.ts";
-import { type Call, each, type Rule } from "./call.ts";
+import type { Call, Rule } from "./call.ts";
 import { padded, requireBatched } from "./shapes.ts";
 
 type DimsArg = number | readonly number[] | null;
@@ -106,8 +106,7 @@ const WHOLE: Readonly<Record<string, (t: Tensor, d: number[], rest: readonly unk
 
 export const whole: Rule = (call) => {
   const { level, key, args } = call;
-  const reduce = WHOLE[key];
-  if (reduce === undefined) return each(call);
+  const reduce = WHOLE[key] as (typeof WHOLE)[string];
   const self = args[0] as Tensor;
   const all = level.front(self);
   return reduce(self.ndim === 0 ? padded(all, 1, 2) : all, behind(Math.max(self.ndim, 1)), args.slice(1));

@@ -133,7 +133,7 @@ function shapeOf(self: Tensor, plan: Plan, places: readonly Tensor[]): number[] 
 }
 
 /** `gather`, `scatter` and their kin: every operand with the batch in front. */
-const along: Rule = (call) => {
+export const along: Rule = (call) => {
   const { level, operator, args, inplace } = call;
   const self = args[0] as Tensor;
   if (inplace) requireBatched(call);
@@ -222,10 +222,6 @@ export const INDEX_RULES: Readonly<Record<string, Rule>> = {
   "index_fill.int_Tensor": indexed,
   masked_fill: maskedFill,
   "masked_fill.Tensor": maskedFill,
-  masked_scatter: each,
   masked_select: maskedSelect,
   take,
-  put: each,
 };
-
-export const positioned: Rule = (call) => (INDEX_RULES[call.key] ?? along)(call);

@@ -142,7 +142,7 @@ function multiplies(input: Tensor, weight: Tensor, bias: Tensor | null): boolean
 }
 
 /** Of operators written with others, which call those where a rule does not fit. */
-export const WHOLE_RULES: Readonly<Record<string, Rule>> = { linear };
+export const WHOLE_RULES: Readonly<Record<string, Rule>> = { "nn.functional.linear": linear };
 
 export const MATRIX_RULES: Readonly<Record<string, Rule>> = {
   mm,

@@ -87,7 +87,6 @@ const loss: Rule = (call) => {
 export const POINTWISE_RULES: Readonly<Record<string, Rule>> = {
   "fill.Tensor": fillTensor,
   "bucketize.Tensor": inSet,
-  "bucketize.Scalar": each,
   "isin.Tensor_Scalar": inSet,
   _mse_loss: loss,
   _smooth_l1_loss: loss,

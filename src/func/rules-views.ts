@@ -75,8 +75,8 @@ const REFUSED_OF_NUMBERS = new Set(["select", "slice", "unbind", "split", "split
 export const view: Rule = (call: Call) => {
   const { level, operator, key, args, inplace } = call;
   const self = requireBatched(call);
-  const make = VIEWS[key];
-  if (make === undefined || (self.ndim === 0 && REFUSED_OF_NUMBERS.has(key))) return operator.run(...args);
+  const make = VIEWS[key] as View;
+  if (self.ndim === 0 && REFUSED_OF_NUMBERS.has(key)) return operator.run(...args);
   const found = make(level.front(self), self.ndim, args.slice(1));
   if (inplace && !Array.isArray(found)) standFor(self, exampleOf(level, found, 0));
   return found;

@@ -7,7 +7,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { type Call, type Examples, each, type Rule, touchesAny } from "./call.ts";
 import { DIMS_RULES, dims, whole } from "./rules-dims.ts";
 import { drawn, factory } from "./rules-factory.ts";
-import { INDEX_RULES, positioned } from "./rules-index.ts";
+import { along, INDEX_RULES } from "./rules-index.ts";
 import { MATRIX_RULES, WHOLE_RULES } from "./rules-matrix.ts";
 import { POINTWISE_RULES, pointwise } from "./rules-pointwise.ts";
 import { view } from "./rules-views.ts";
@@ -23,12 +23,11 @@ interface Described {
 
 /** By the schema's `batch`. */
 const KINDS: Readonly<Record<string, Rule>> = {
-  pointwise,
+  broadcast: pointwise,
   dims,
   whole,
   view,
-  index: positioned,
-  matrix: each,
+  index: along,
   factory,
   random: each,
   each,
@@ -51,19 +50,25 @@ function refused({ operator, key }: Call): never {
 
 const known = new Map<Operator, Described>();
 
+/** `add`, `sum.dim_IntList`, `nn.functional.linear`: the schema's key; an in-place form has that of the plain one. */
+function keyOf({ namespace, name, overload }: Operator): string {
+  const bare = name.endsWith("_") ? name.slice(0, -1) : name;
+  return `${namespace === "" ? "" : `${namespace}.`}${bare}${overload === "" ? "" : `.${overload}`}`;
+}
+
 /** Whether a rule answers an operator although others compute it. */
-export function answersWhole({ name }: Operator): boolean {
-  return Object.hasOwn(WHOLE_RULES, name);
+export function answersWhole(operator: Operator): boolean {
+  return Object.hasOwn(WHOLE_RULES, keyOf(operator));
 }
 
 function describe(operator: Operator): Described {
   let found = known.get(operator);
   if (found === undefined) {
     const inplace = operator.name.endsWith("_");
-    const name = inplace ? operator.name.slice(0, -1) : operator.name;
-    const key = operator.overload === "" ? name : `${name}.${operator.overload}`;
-    const [kind = "each", ...roles] = (BATCHING[key] ?? "each").split(" ");
-    const rule = (operator.kind === "composite" ? WHOLE_RULES[key] : OWN[key]) ?? (KINDS[kind] as Rule);
+    const key = keyOf(operator);
+    const [kind = "", ...roles] = (BATCHING[key] ?? "").split(" ");
+    // The generator has seen to it that each operator has one of the two.
+    const rule = (operator.kind === "composite" ? WHOLE_RULES[key] : OWN[key]) ?? KINDS[kind] ?? refused;
     found = { key, rule, roles, inplace, random: operator.args.includes("generator") };
     known.set(operator, found);
   }

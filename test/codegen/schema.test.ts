@@ -7,9 +7,19 @@ import { Project } from "ts-morph";
 import { emitOps } from "../../codegen/emit/ops.ts";
 import { emitRefusals } from "../../codegen/emit/refusals.ts";
 import { emitTexts } from "../../codegen/emit/texts.ts";
+import { checkBatchRules, ownBatchRules } from "../../codegen/model/batch-rules.ts";
 import { formulasOf } from "../../codegen/model/formula.ts";
 import { exportedLiteral } from "../../codegen/model/literal.ts";
-import { checkUnique, loadModel, type Model, type Op, readTexts, toOp } from "../../codegen/model/load.ts";
+import {
+  checkUnique,
+  cudaKernelsOf,
+  loadModel,
+  type Model,
+  type Op,
+  readTexts,
+  requireKernels,
+  toOp,
+} from "../../codegen/model/load.ts";
 import type { OpSchema } from "../../codegen/model/types.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 
@@ -144,7 +154,7 @@ test("the schema holds literal data", () => {
 
 test("rules for transforms follow from kind and roles, or are written", () => {
   expect(read({}).transforms).toEqual({
-    batch: "pointwise",
+    batch: "broadcast",
     jvp: "double vjp",
     decompose: { refused: "a kernel of its own computes it" },
   });
@@ -197,4 +207,42 @@ describe("texts of errors", () => {
     const made = new Function("x", "part", `return ${template}`)(3, String);
     expect(made).toBe("a `b` \\ {3}\n${");
   });
+});
+
+test("a rule for batches that is nowhere is told with its operator, and nothing becomes `each`", () => {
+  const none = new Set<string>();
+  const rules = { own: new Set(["linalg.thing.x"]), view: none, whole: none, composite: none };
+  const thing = { namespace: "linalg", overload: "x" };
+  const check =
+    (changes: object, own = rules) =>
+    () =>
+      checkBatchRules([read(changes)], own);
+  expect(check({ ...thing, batch: "own" })).not.toThrow();
+  expect(check({ batch: "own" })).toThrow('op "thing": src/func has no rule for its batches');
+  expect(check({ overload: "x", batch: "own" })).toThrow('op "thing.x": src/func has no rule for its batches');
+  expect(check({ ...op, batch: "whole" })).toThrow('op "thing": src/func has no rule for its batches');
+  expect(check(thing)).toThrow('op "linalg.thing.x": src/func has a rule for its batches: say "own"');
+  expect(check({ batch: "each" })).toThrow('a rule for batches of "linalg.thing.x", which is no such operator');
+  expect(() => checkBatchRules(model.ops, ownBatchRules())).not.toThrow();
+  expect(ownBatchRules().view.has("transpose")).toBe(true);
+});
+
+test("a kernel that nobody wrote is told with its operator", () => {
+  const missing = read({ kernels: { cpu: ["unary.exp", "unary.hope"] } });
+  const { implemented } = model;
+  expect(() => requireKernels(missing, implemented)).toThrow(
+    'op "thing": there is no kernel "unary.hope": zig/src/kernels_unary.zig exports no "hope"',
+  );
+  expect(() => requireKernels(read({ kernels: { cpu: ["unary.exp"] } }), implemented)).not.toThrow();
+  expect([...model.kernels].filter((path) => !implemented?.has(path))).toEqual([]);
+});
+
+test("a kernel that is no body is named for CUDA by itself", () => {
+  const ops = [read({}), read({ name: "copy", kernels: { cpu: ["copy.copy", "copy.triangle"] } })];
+  expect(() => cudaKernelsOf(ops, ["unary.*", "copy.*"], where)).toThrow('"copy.*": a kernel that is no pointwise');
+  expect(cudaKernelsOf(ops, ["unary.*", "copy.copy"], where).map((one) => one.kernels?.cuda)).toEqual([
+    ["unary.exp"],
+    ["copy.copy"],
+  ]);
+  expect(() => cudaKernelsOf(ops, ["unary.*", "copy.square"], where)).toThrow('no operator has a kernel "copy.square"');
 });

@@ -1,7 +1,8 @@
 // Random numbers of a device, emulated by the stand-in driver: torch's streams on CUDA.
-import { beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import * as z from "../../src/index.ts";
 import { evaluate } from "../ffi/child.ts";
+import { DRAWING, type Launches, watchLaunches } from "./launched.ts";
 import { available, driverLibrary, emulated } from "./standin-driver.ts";
 
 // The driver is opened at the first use, once in a process.
@@ -22,6 +23,11 @@ const state = (): bigint[] => {
 };
 
 describe.if(available)("random numbers on a device", () => {
+  let watched: Launches;
+  beforeAll(() => {
+    watched = watchLaunches();
+  });
+  afterAll(() => watched.restore());
   beforeEach(() => {
     z.manualSeed(0);
   });
@@ -152,6 +158,7 @@ describe.if(available)("random numbers on a device", () => {
     }
     near(z.randint(-50, 51, [n], cuda), 0, Math.sqrt((101 ** 2 - 1) / 12));
     near(z.empty(n, { ...cuda, dtype: "int8" }).random_(), 63.5, 128 / Math.sqrt(12));
+    near(z.empty(n, { ...cuda, dtype: "int64" }).random_(-(2n ** 63n), null), -0.5, 2 ** 64 / Math.sqrt(12));
     near(z.bernoulli(z.full([n], 0.75, cuda)), 0.75, Math.sqrt(0.25 * 0.75));
     const quarters = z.empty(n, cuda).cauchy_(1, 2).cpu().sort()[0];
     expect(Math.abs((quarters.at(n / 2).item() as number) - 1)).toBeLessThan(0.15);
@@ -220,6 +227,10 @@ describe.if(available)("random numbers on a device", () => {
       if (n > 10) expect(made).not.toEqual([...Array(n).keys()]);
     }
     expect(z.randperm(5, { ...cuda, dtype: "float32" }).dtype).toBe(z.float32);
+  });
+
+  test("are looked at for every kernel that draws", () => {
+    expect(DRAWING.filter((path) => !watched.launched.has(path))).toEqual([]);
   });
 });
 

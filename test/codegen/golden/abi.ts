@@ -60,3 +60,5 @@ export const natives = [
   { name: "zs_abi_hash", args: [], returns: "ptr", doc: "Hash of the shared tables." },
   { name: "zs_copy", args: ["ptr", "ptr", "f64"], returns: "void", doc: "memmove." },
 ] as const satisfies readonly NativeRow[];
+
+export const ownerlessKernels = [] as const satisfies readonly string[];

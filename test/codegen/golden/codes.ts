@@ -9,11 +9,12 @@ export const job = [
 export const codes = [
   {
     name: "LampFlag",
+    family: "lamps",
     type: "u32",
     doc: "Bits of a lamp.",
     values: { on: 1, is_warm: 2 },
     docs: { is_warm: "Yellow." },
   },
-  { name: "LampStatus", type: "f64", doc: "Why it is dark.", values: { no_bulb: -10001 } },
-  { name: "LampMode", type: "enum(u8)", doc: "How it shines.", values: { steady: 0, blinking: 1 } },
+  { name: "LampStatus", family: "files", type: "f64", doc: "Why it is dark.", values: { no_bulb: -10001 } },
+  { name: "LampMode", family: "call", type: "enum(u8)", doc: "How it shines.", values: { steady: 0, blinking: 1 } },
 ] as const satisfies readonly CodesRow[];

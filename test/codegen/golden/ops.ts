@@ -111,7 +111,7 @@ export const ops = [
     args: { self: "Tensor", size: "Size" },
     variants: ["method"],
     impl: "lights.shards",
-    multiOutput: true,
+    listResult: true,
     node: "ShardsBackward0",
     grad: { self: "joined(grads, self.shape)" },
     doc: "Parts of it.",
@@ -129,7 +129,7 @@ export const ops = [
   {
     name: "move_to",
     kind: "op",
-    batch: "pointwise",
+    batch: "broadcast",
     args: { self: "Tensor", device: "Device?" },
     variants: ["method"],
     movesTo: true,

@@ -1,6 +1,7 @@
 //! The library's exported functions: the operators, by a loop over the schema's table, and the services.
 const std = @import("std");
 const abi = @import("abi");
+const abi_memory = @import("abi_memory");
 const ops = @import("ops");
 const alloc = @import("../core/alloc.zig");
 const cuda = @import("../cuda/driver.zig");
@@ -24,10 +25,10 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
     const best = isa.best();
     if (comptime isa.is_x86) {
         const chosen: isa.Level = switch (wanted) {
-            abi.IsaLevel.baseline => .baseline,
-            abi.IsaLevel.avx2 => .avx2,
-            abi.IsaLevel.avx512 => .avx512,
-            abi.IsaLevel.best => best,
+            abi_memory.IsaLevel.baseline => .baseline,
+            abi_memory.IsaLevel.avx2 => .avx2,
+            abi_memory.IsaLevel.avx512 => .avx512,
+            abi_memory.IsaLevel.best => best,
             else => return @intFromEnum(abi.Status.unsupported),
         };
         if (@intFromEnum(chosen) > @intFromEnum(best)) return @intFromEnum(abi.Status.unsupported);
@@ -38,7 +39,7 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
             .avx512 => table_of("v4"),
         });
     } else {
-        if (wanted > abi.IsaLevel.neon) return @intFromEnum(abi.Status.unsupported);
+        if (wanted > abi_memory.IsaLevel.neon) return @intFromEnum(abi.Status.unsupported);
         tables.use(table_of("neon"));
     }
     if (thread_count > 0) threads.set_num_threads(thread_count);
@@ -58,11 +59,11 @@ export fn zs_best_isa() u32 {
 export fn zs_kernel_code(wanted: u32, index: u32) f64 {
     if (index >= ops.kernels.len) return 0;
     const chosen = if (comptime isa.is_x86) switch (wanted) {
-        abi.IsaLevel.baseline => table_of("v2"),
-        abi.IsaLevel.avx2 => table_of("v3"),
-        abi.IsaLevel.avx512 => table_of("v4"),
+        abi_memory.IsaLevel.baseline => table_of("v2"),
+        abi_memory.IsaLevel.avx2 => table_of("v3"),
+        abi_memory.IsaLevel.avx512 => table_of("v4"),
         else => return 0,
-    } else if (wanted == abi.IsaLevel.neon) table_of("neon") else return 0;
+    } else if (wanted == abi_memory.IsaLevel.neon) table_of("neon") else return 0;
     return @floatFromInt(chosen.code(index));
 }
 
@@ -160,7 +161,7 @@ export fn zs_write_aged(least: f64, most: f64) f64 {
 }
 
 export fn zs_live_bytes() f64 {
-    return @floatFromInt(alloc.stat(abi.MemoryStat.live));
+    return @floatFromInt(alloc.stat(abi_memory.MemoryStat.live));
 }
 
 export fn zs_stat(which: u32) f64 {

@@ -2,6 +2,7 @@
 const std = @import("std");
 const abi = @import("abi");
 const ops = @import("ops");
+const abi_files = @import("abi_files");
 const dt = @import("../core/dtype.zig");
 
 fn number(comptime n: anytype) []const u8 {
@@ -45,14 +46,29 @@ fn codes_text(comptime T: type) []const u8 {
     return s ++ "}";
 }
 
-/// Every group of named numbers.
+/// What has groups of named numbers.
+const shared = .{
+    abi,
+    abi_files,
+    @import("abi_cuda"),
+    @import("abi_index"),
+    @import("abi_matmul"),
+    @import("abi_memory"),
+    @import("abi_random"),
+    @import("abi_range"),
+    @import("abi_reduce"),
+    @import("abi_scan"),
+    @import("abi_search"),
+    @import("abi_softmax"),
+    @import("abi_sort"),
+};
+
 fn groups_text() []const u8 {
-    var s: []const u8 = "{";
-    for (abi.codes, 0..) |name, i| {
-        if (i > 0) s = s ++ ",";
-        s = s ++ "\"" ++ name ++ "\":" ++ codes_text(@field(abi, name));
-    }
-    return s ++ "}";
+    var s: []const u8 = "";
+    for (shared) |Family| for (Family.codes) |name| {
+        s = s ++ (if (s.len > 0) "," else "") ++ "\"" ++ name ++ "\":" ++ codes_text(@field(Family, name));
+    };
+    return "{" ++ s ++ "}";
 }
 
 fn kernels_text() []const u8 {
@@ -69,6 +85,6 @@ pub const text: [:0]const u8 = blk: {
     break :blk "{\"hash\":\"" ++ ops.hash ++ "\",\"frame\":" ++ struct_text(abi.Frame) ++
         ",\"operand\":" ++ struct_text(abi.Operand) ++ ",\"dtypes\":" ++ enum_text(abi.DType) ++
         ",\"sizes\":" ++ sizes_text() ++ ",\"computes\":" ++ enum_text(abi.Compute) ++
-        ",\"statuses\":" ++ enum_text(abi.Status) ++ ",\"job\":" ++ struct_text(abi.Job) ++
+        ",\"statuses\":" ++ enum_text(abi.Status) ++ ",\"job\":" ++ struct_text(abi_files.Job) ++
         ",\"codes\":" ++ groups_text() ++ ",\"kernels\":" ++ kernels_text() ++ "}";
 };

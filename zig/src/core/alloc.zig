@@ -2,7 +2,7 @@
 //! no page faults; more than a part of the machine's memory is not kept. Sizes round as in torch's caching allocator,
 //! and so do the statistics. Safe to call from any thread; the collector may release a block from one of its own.
 const std = @import("std");
-const abi = @import("abi");
+const abi_memory = @import("abi_memory");
 const blocks = @import("blocks.zig");
 const memory_limit = @import("memory_limit.zig");
 const pages = @import("pages.zig");
@@ -289,15 +289,15 @@ pub fn stat(which: u32) usize {
     acquire();
     defer release();
     return switch (which) {
-        abi.MemoryStat.live => live,
-        abi.MemoryStat.peak => peak,
-        abi.MemoryStat.cached => blocks.totals.idle + quick_bytes + parked,
-        abi.MemoryStat.reserved => blocks.totals.mapped - blocks.totals.clean + scratch.reserved(),
-        abi.MemoryStat.cache_limit => limit(),
-        abi.MemoryStat.allocations => allocations,
-        abi.MemoryStat.frees => frees,
-        abi.MemoryStat.requested => requested_live,
-        abi.MemoryStat.fresh => pages.fresh_cost.load(.monotonic),
+        abi_memory.MemoryStat.live => live,
+        abi_memory.MemoryStat.peak => peak,
+        abi_memory.MemoryStat.cached => blocks.totals.idle + quick_bytes + parked,
+        abi_memory.MemoryStat.reserved => blocks.totals.mapped - blocks.totals.clean + scratch.reserved(),
+        abi_memory.MemoryStat.cache_limit => limit(),
+        abi_memory.MemoryStat.allocations => allocations,
+        abi_memory.MemoryStat.frees => frees,
+        abi_memory.MemoryStat.requested => requested_live,
+        abi_memory.MemoryStat.fresh => pages.fresh_cost.load(.monotonic),
         else => 0,
     };
 }
@@ -359,37 +359,37 @@ pub fn set_fail_after(n: i64) void {
 }
 
 test "blocks are reused and counted" {
-    const before = stat(abi.MemoryStat.live);
+    const before = stat(abi_memory.MemoryStat.live);
     const a = alloc(1000).?;
-    try std.testing.expectEqual(before + 1024, stat(abi.MemoryStat.live));
+    try std.testing.expectEqual(before + 1024, stat(abi_memory.MemoryStat.live));
     dealloc(a);
     dealloc(a);
-    try std.testing.expectEqual(before, stat(abi.MemoryStat.live));
+    try std.testing.expectEqual(before, stat(abi_memory.MemoryStat.live));
     const b = alloc(300).?;
     const c = alloc(1001).?;
     try std.testing.expectEqual(a, c);
     try std.testing.expect(keep_alive(b));
     dealloc(b);
-    try std.testing.expectEqual(before + 1536, stat(abi.MemoryStat.live));
+    try std.testing.expectEqual(before + 1536, stat(abi_memory.MemoryStat.live));
     dealloc(b);
     dealloc(c);
 }
 
 test "a parked block counts as free, and goes when its owner does" {
     empty_cache();
-    const before = stat(abi.MemoryStat.live);
+    const before = stat(abi_memory.MemoryStat.live);
     const a = alloc(1000).?;
     try std.testing.expect(keep_alive(a));
     try std.testing.expect(!park(a));
     dealloc(a);
-    const cached = stat(abi.MemoryStat.cached);
+    const cached = stat(abi_memory.MemoryStat.cached);
     try std.testing.expect(park(a));
     try std.testing.expect(!park(a));
-    try std.testing.expectEqual(before, stat(abi.MemoryStat.live));
-    try std.testing.expectEqual(cached + 1024, stat(abi.MemoryStat.cached));
+    try std.testing.expectEqual(before, stat(abi_memory.MemoryStat.live));
+    try std.testing.expectEqual(cached + 1024, stat(abi_memory.MemoryStat.cached));
     try std.testing.expect(unpark(a));
-    try std.testing.expectEqual(before + 1024, stat(abi.MemoryStat.live));
-    try std.testing.expectEqual(cached, stat(abi.MemoryStat.cached));
+    try std.testing.expectEqual(before + 1024, stat(abi_memory.MemoryStat.live));
+    try std.testing.expectEqual(cached, stat(abi_memory.MemoryStat.cached));
     try std.testing.expect(park(a));
     dealloc(a);
     dealloc(a);
@@ -400,7 +400,7 @@ test "a parked block counts as free, and goes when its owner does" {
 
 test "freed neighbours serve any size, and all goes back when nothing lives" {
     empty_cache();
-    const before = stat(abi.MemoryStat.reserved);
+    const before = stat(abi_memory.MemoryStat.reserved);
     var held: [200][*]u8 = undefined;
     for (&held) |*b| b.* = alloc(100_000).?;
     for (held) |b| @memset(b[0..100_000], 7);
@@ -410,7 +410,7 @@ test "freed neighbours serve any size, and all goes back when nothing lives" {
     try std.testing.expectEqual(mapped, blocks.totals.mapped);
     for (held[0..20]) |b| dealloc(b);
     empty_cache();
-    try std.testing.expect(stat(abi.MemoryStat.reserved) <= before);
+    try std.testing.expect(stat(abi_memory.MemoryStat.reserved) <= before);
 }
 
 test "a live block keeps its own pages only" {
@@ -420,7 +420,7 @@ test "a live block keeps its own pages only" {
     for (held, 0..) |b, i| if (i % 50 != 0) dealloc(b);
     empty_cache();
     for (held, 0..) |b, i| if (i % 50 == 0) dealloc(b);
-    try std.testing.expect(stat(abi.MemoryStat.reserved) < stat(abi.MemoryStat.live) + (2 << 20));
+    try std.testing.expect(stat(abi_memory.MemoryStat.reserved) < stat(abi_memory.MemoryStat.live) + (2 << 20));
     empty_cache();
 }
 
@@ -433,12 +433,12 @@ test "what is kept stays within the limit" {
     for (&held, 0..) |*b, i| b.* = alloc((1 << 20) + i * 50_000).?;
     for (held) |b| {
         dealloc(b);
-        try std.testing.expect(stat(abi.MemoryStat.cached) <= 33 << 20);
+        try std.testing.expect(stat(abi_memory.MemoryStat.cached) <= 33 << 20);
     }
     const large = alloc(40 << 20).?;
-    const cached = stat(abi.MemoryStat.cached);
+    const cached = stat(abi_memory.MemoryStat.cached);
     dealloc(large);
-    try std.testing.expectEqual(cached, stat(abi.MemoryStat.cached));
+    try std.testing.expectEqual(cached, stat(abi_memory.MemoryStat.cached));
     empty_cache();
 }
 

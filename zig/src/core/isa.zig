@@ -1,13 +1,13 @@
 //! Which instruction set this CPU has, and which one is in use.
 const builtin = @import("builtin");
-const abi = @import("abi");
+const abi_memory = @import("abi_memory");
 
 pub const is_x86 = builtin.cpu.arch == .x86_64;
 
 pub const Level = enum(u32) {
-    baseline = abi.IsaLevel.baseline,
-    avx2 = abi.IsaLevel.avx2,
-    avx512 = abi.IsaLevel.avx512,
+    baseline = abi_memory.IsaLevel.baseline,
+    avx2 = abi_memory.IsaLevel.avx2,
+    avx512 = abi_memory.IsaLevel.avx512,
 };
 
 fn cpuid(leaf: u32, sub: u32) [4]u32 {

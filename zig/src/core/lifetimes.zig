@@ -2,9 +2,9 @@
 //! gives a thread's handle back when it ends, however it ends. Files that an unfinished save left tell its thread.
 const builtin = @import("builtin");
 const std = @import("std");
-const abi = @import("abi");
+const abi_memory = @import("abi_memory");
 
-const State = abi.ThreadState;
+const State = abi_memory.ThreadState;
 
 const Thread = extern struct {
     /// First, so that the other side can read it at the handle.

@@ -10,6 +10,15 @@ pub const tuned = [_][]const u8{
 /// Compiled once, for the baseline.
 pub const plain = [_][]const u8{ "index", "index_mask", "range", "search" };
 
+/// Families with numbers that TypeScript shares, generated/abi_<family>.zig: imported as `abi_<family>` there and in
+/// the library's root, and nowhere else, so that one number more is compiled by these objects alone.
+pub const with_numbers = [_][]const u8{
+    "index", "matmul", "random", "range", "reduce", "scan", "search", "softmax", "sort",
+};
+
+/// Numbers of the same kind that belong to the library's root alone.
+pub const root_numbers = [_][]const u8{ "cuda", "files", "memory" };
+
 /// What stands for an instruction set in the symbols of plain families.
 pub const baseline = "plain";
 

@@ -8,6 +8,7 @@
 //! Attribute 0: negative indices count from the end. Attribute 1: how a write combines (see Mode).
 const std = @import("std");
 const abi = @import("abi");
+const abi_index = @import("abi_index");
 const combine = @import("index_combine.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
@@ -21,7 +22,7 @@ const most_fetched = 32 << 10;
 const first_index = 3;
 const none = std.math.maxInt(usize);
 
-const Mode = abi.IndexMode;
+const Mode = abi_index.IndexMode;
 
 /// The loops of additions of the instruction set in use, which take whole rows: the library's root tells.
 const sums = @extern(*const *const pw.Specs, .{ .name = "zs_sums", .visibility = .hidden });
@@ -64,7 +65,7 @@ const Indices = struct {
     wrap: bool,
 
     fn init(f: *fr.Frame) ?Indices {
-        var s: Indices = .{ .wrap = fr.attr_bool(f, abi.IndexAttr.wrap) };
+        var s: Indices = .{ .wrap = fr.attr_bool(f, abi_index.IndexAttr.wrap) };
         const n = fr.count(f);
         if (n <= first_index or n - first_index > fr.max_rank) return null;
         for (first_index..n) |k| {
@@ -73,9 +74,9 @@ const Indices = struct {
             s.list[s.len] = .{
                 .data = v.data,
                 .narrow = v.dtype == .int32,
-                .count = v.size(abi.IndexFact.count),
-                .size = fr.to_int(v.shape[abi.IndexFact.size]),
-                .dim = fr.to_int(v.shape[abi.IndexFact.dim]),
+                .count = v.size(abi_index.IndexFact.count),
+                .size = fr.to_int(v.shape[abi_index.IndexFact.size]),
+                .dim = fr.to_int(v.shape[abi_index.IndexFact.dim]),
                 .stride = fr.to_int(v.strides[1]),
             };
             s.len += 1;
@@ -94,9 +95,9 @@ const Indices = struct {
     fn report(s: *const Indices, f: *fr.Frame, p: usize) abi.Status {
         for (s.list[0..s.len]) |*x| {
             if (x.offset(p, s.wrap) == null) {
-                f.detail[abi.IndexDetail.index] = @floatFromInt(x.load(p));
-                f.detail[abi.IndexDetail.dim] = @floatFromInt(x.dim);
-                f.detail[abi.IndexDetail.size] = @floatFromInt(x.size);
+                f.detail[abi_index.IndexDetail.index] = @floatFromInt(x.load(p));
+                f.detail[abi_index.IndexDetail.dim] = @floatFromInt(x.dim);
+                f.detail[abi_index.IndexDetail.size] = @floatFromInt(x.size);
                 return .index_out_of_bounds;
             }
         }
@@ -354,7 +355,7 @@ pub fn put(f: *fr.Frame) abi.Status {
     const indices = Indices.init(f) orelse return .bad_argument;
     const wrong = indices.validate();
     if (wrong != none) return indices.report(f, wrong);
-    const mode: Mode = @enumFromInt(@as(u8, @intCast(fr.attr_int(f, abi.IndexAttr.mode))));
+    const mode: Mode = @enumFromInt(@as(u8, @intCast(fr.attr_int(f, abi_index.IndexAttr.mode))));
     var bad = std.atomic.Value(usize).init(none);
     var c: Call = .{
         .space = &space,

@@ -1,8 +1,8 @@
 //! What a write to a position makes of the element that is there.
-const abi = @import("abi");
+const abi_index = @import("abi_index");
 const dt = @import("../core/dtype.zig");
 
-const Mode = abi.IndexMode;
+const Mode = abi_index.IndexMode;
 
 /// The type in which elements of a dtype are combined.
 pub fn type_of(d: dt.DType) dt.Compute {

@@ -3,6 +3,7 @@
 //! or what operand 0 holds when there are no more than three.
 const std = @import("std");
 const abi = @import("abi");
+const abi_matmul = @import("abi_matmul");
 const fr = @import("../core/frame.zig");
 const dt = @import("../core/dtype.zig");
 const half = @import("../core/half.zig");
@@ -50,8 +51,8 @@ pub fn gemm(f: *fr.Frame) abi.Status {
 }
 
 fn floats(comptime T: type, f: *fr.Frame, p: *const Product) void {
-    const alpha: T = @floatCast(fr.attr(f, abi.MatmulAttr.alpha));
-    const beta: T = @floatCast(fr.attr(f, abi.MatmulAttr.beta));
+    const alpha: T = @floatCast(fr.attr(f, abi_matmul.MatmulAttr.alpha));
+    const beta: T = @floatCast(fr.attr(f, abi_matmul.MatmulAttr.beta));
     const sc, const sa, const sb, const sd = p.strides;
     const one: float.Problem(T) = .{
         .m = p.m,
@@ -108,19 +109,19 @@ fn batches(comptime T: type, comptime Convert: type, f: *fr.Frame, p: *const Pro
         fn one(q: *const Product, factors: [4]f64, i: usize) void {
             const c, const a, const b = .{ q.at(T, 0, i), q.at(T, 1, i), q.at(T, 2, i) };
             const sc, const sa, const sb, _ = q.strides;
-            const starts = factors[abi.MatmulAttr.beta] != 0 or factors[abi.MatmulAttr.beta + 1] != 0;
+            const starts = factors[abi_matmul.MatmulAttr.beta] != 0 or factors[abi_matmul.MatmulAttr.beta + 1] != 0;
             if (starts) begin_with(T, q, i);
             if (Convert != void) {
-                const alpha: f32 = @floatCast(factors[abi.MatmulAttr.alpha]);
-                const beta: f32 = @floatCast(factors[abi.MatmulAttr.beta]);
+                const alpha: f32 = @floatCast(factors[abi_matmul.MatmulAttr.alpha]);
+                const beta: f32 = @floatCast(factors[abi_matmul.MatmulAttr.beta]);
                 const m, const n, const k = .{ q.m, q.n, q.k };
                 _, const a1, const a2 = sa;
                 _, const b1, const b2 = sb;
                 _, const c1, const c2 = sc;
                 return generic.gemm_half(Convert, m, n, k, alpha, a, a1, a2, b, b1, b2, beta, c, c1, c2);
             }
-            const alpha = factor(T, factors[abi.MatmulAttr.alpha], factors[abi.MatmulAttr.alpha + 1]);
-            const beta = factor(T, factors[abi.MatmulAttr.beta], factors[abi.MatmulAttr.beta + 1]);
+            const alpha = factor(T, factors[abi_matmul.MatmulAttr.alpha], factors[abi_matmul.MatmulAttr.alpha + 1]);
+            const beta = factor(T, factors[abi_matmul.MatmulAttr.beta], factors[abi_matmul.MatmulAttr.beta + 1]);
             generic.gemm_generic(T, q.m, q.n, q.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
         }
     };

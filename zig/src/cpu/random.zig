@@ -1,7 +1,7 @@
 //! The CPU random number generator and its distributions. Numbers, the order in which they are drawn and their
 //! roundings are those of torch on x86-64 with AVX2 or later, bit for bit, whatever this build's instruction set.
 const std = @import("std");
-const abi = @import("abi");
+const abi_random = @import("abi_random");
 const half = @import("../core/half.zig");
 const normals = @import("random_normal.zig");
 const sampling = @import("random_sampling.zig");
@@ -219,7 +219,7 @@ pub const cumulative_distribution = sampling.cumulative_distribution;
 pub const multinomial_with_replacement = sampling.multinomial_with_replacement;
 
 /// torch's get_rng_state(): every word widened to 64 bits, then the cached normals.
-pub fn get_state(g: *const Generator, out: *[abi.GeneratorBytes.state]u8) void {
+pub fn get_state(g: *const Generator, out: *[abi_random.GeneratorBytes.state]u8) void {
     @memset(out, 0);
     put(u64, out, 0, g.seed_value);
     put(u32, out, 8, g.left);
@@ -232,7 +232,7 @@ pub fn get_state(g: *const Generator, out: *[abi.GeneratorBytes.state]u8) void {
     out[5052] = @intFromBool(g.has_next_float_normal);
 }
 /// Takes over such bytes; false, and nothing changed, when they are no valid state.
-pub fn set_state(g: *Generator, in: *const [abi.GeneratorBytes.state]u8) bool {
+pub fn set_state(g: *Generator, in: *const [abi_random.GeneratorBytes.state]u8) bool {
     const left = get(u32, in, 8);
     const next = get(u64, in, 16);
     if (get(u32, in, 12) != 1 or left == 0 or left > state_words or next > state_words) return false;
@@ -248,10 +248,10 @@ pub fn set_state(g: *Generator, in: *const [abi.GeneratorBytes.state]u8) bool {
     g.next_float_normal = if (g.has_next_float_normal) @bitCast(get(u32, in, 5048)) else 0;
     return true;
 }
-fn put(comptime U: type, out: *[abi.GeneratorBytes.state]u8, at: usize, value: U) void {
+fn put(comptime U: type, out: *[abi_random.GeneratorBytes.state]u8, at: usize, value: U) void {
     std.mem.writeInt(U, out[at..][0..@sizeOf(U)], value, .little);
 }
-fn get(comptime U: type, in: *const [abi.GeneratorBytes.state]u8, at: usize) U {
+fn get(comptime U: type, in: *const [abi_random.GeneratorBytes.state]u8, at: usize) U {
     return std.mem.readInt(U, in[at..][0..@sizeOf(U)], .little);
 }
 
@@ -293,7 +293,7 @@ test "state round trip, and refused states" {
     seed(&g, 3);
     var x: [5]f32 = undefined;
     normal(f32, &g, &x, 5, 0, 1);
-    var bytes: [abi.GeneratorBytes.state]u8 = undefined;
+    var bytes: [abi_random.GeneratorBytes.state]u8 = undefined;
     get_state(&g, &bytes);
     seed(&h, 9);
     try std.testing.expect(set_state(&h, &bytes));

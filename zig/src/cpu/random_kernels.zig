@@ -2,19 +2,20 @@
 //! filled in the order of their memory, as if they had no gaps.
 const std = @import("std");
 const abi = @import("abi");
+const abi_random = @import("abi_random");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const half = @import("../core/half.zig");
 const iter = @import("../core/iter.zig");
 const random = @import("random.zig");
-const Attr = abi.RandomAttr;
+const Attr = abi_random.RandomAttr;
 
 const Generator = random.Generator;
 const Frame = fr.Frame;
 const chunk = 512;
 
 comptime {
-    if (@sizeOf(Generator) > abi.GeneratorBytes.reserved) @compileError("the generator outgrew its block");
+    if (@sizeOf(Generator) > abi_random.GeneratorBytes.reserved) @compileError("the generator outgrew its block");
 }
 
 fn generator(f: *const Frame) *Generator {
@@ -280,7 +281,7 @@ fn each(comptime P: type, f: *Frame) abi.Status {
             const offset = (from.offset + @as(isize, @intCast(i)) * space.strides[1][0]) * @sizeOf(P);
             c.* = @as(*align(1) const P, @ptrFromInt(base +% @as(usize, @bitCast(offset)))).*;
             const x: f64 = if (P == f64) c.* else half.load_f32(P, c.*);
-            const wrong = abi.Distribution.negative;
+            const wrong = abi_random.Distribution.negative;
             if (!(x >= 0 and x <= 1)) return fr.fail(f, .invalid_distribution, &.{@intFromEnum(wrong)});
         }
         random.bernoulli_each(bool, P, g, &hits, &chances, n);
@@ -406,19 +407,19 @@ pub fn initial_seed(f: *Frame) abi.Status {
     return .ok;
 }
 
-fn state_block(f: *Frame) *[abi.GeneratorBytes.state]u8 {
-    return fr.view(f, 0).data[0..abi.GeneratorBytes.state];
+fn state_block(f: *Frame) *[abi_random.GeneratorBytes.state]u8 {
+    return fr.view(f, 0).data[0..abi_random.GeneratorBytes.state];
 }
 
 /// Operand 0: dense bytes for the state.
 pub fn get_state(f: *Frame) abi.Status {
-    if (fr.view(f, 0).numel() != abi.GeneratorBytes.state) return .bad_argument;
+    if (fr.view(f, 0).numel() != abi_random.GeneratorBytes.state) return .bad_argument;
     random.get_state(generator(f), state_block(f));
     return .ok;
 }
 
 /// Operand 0: the bytes of a state.
 pub fn set_state(f: *Frame) abi.Status {
-    if (fr.view(f, 0).numel() != abi.GeneratorBytes.state) return .bad_argument;
+    if (fr.view(f, 0).numel() != abi_random.GeneratorBytes.state) return .bad_argument;
     return if (random.set_state(generator(f), state_block(f))) .ok else .bad_argument;
 }

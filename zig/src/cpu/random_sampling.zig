@@ -1,7 +1,7 @@
 //! The distributions drawn one element at a time: integers, Bernoulli, exponential, Cauchy, geometric, permutations
 //! and samples of a discrete distribution.
 const std = @import("std");
-const abi = @import("abi");
+const abi_random = @import("abi_random");
 const half = @import("../core/half.zig");
 const random = @import("random.zig");
 const libm = @import("random_libm.zig");
@@ -164,7 +164,7 @@ noinline fn shuffle(comptime Bits: type, g: *Generator, out: [*]Bits, n: usize) 
     }
 }
 
-pub const Distribution = abi.Distribution;
+pub const Distribution = abi_random.Distribution;
 /// Running sums of the weights divided by their total, the last one exactly 1: what the sampler below searches.
 /// F is f64 for f64 weights and f32 for all others.
 pub fn cumulative_distribution(comptime F: type, weights: [*]const F, sums: [*]F, n: usize) Distribution {

@@ -1,6 +1,7 @@
 //! Sequences of numbers, written to dense memory: start + i * step, and evenly spaced numbers with their powers.
 const std = @import("std");
 const abi = @import("abi");
+const abi_range = @import("abi_range");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const parallel = @import("../core/parallel.zig");
@@ -57,8 +58,8 @@ pub fn spaced(f: *fr.Frame) abi.Status {
     if (n == 0) return .ok;
     const start = fr.view(f, 1).ptr([2]f64)[0];
     const end = fr.view(f, 2).ptr([2]f64)[0];
-    const powers = fr.attr_bool(f, abi.RangeAttr.powers);
-    const base = fr.attr(f, abi.RangeAttr.base);
+    const powers = fr.attr_bool(f, abi_range.RangeAttr.powers);
+    const base = fr.attr(f, abi_range.RangeAttr.base);
     switch (out.dtype) {
         .bool => return .unsupported,
         inline else => |d| {

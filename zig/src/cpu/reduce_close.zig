@@ -1,12 +1,13 @@
 //! Comparisons of whole tensors: are all elements equal, and which are close.
 const std = @import("std");
 const abi = @import("abi");
+const abi_reduce = @import("abi_reduce");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const pw = @import("pointwise.zig");
-const Attr = abi.CloseAttr;
+const Attr = abi_reduce.CloseAttr;
 
 const Compute = abi.Compute;
 

@@ -2,6 +2,7 @@
 //! they give. The loops and the types are values here, so that this code exists once for all reductions.
 const std = @import("std");
 const abi = @import("abi");
+const abi_reduce = @import("abi_reduce");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
@@ -9,7 +10,7 @@ const loops = @import("reduce_inner.zig");
 const panel = @import("panel.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
-const Attr = abi.ReduceAttr;
+const Attr = abi_reduce.ReduceAttr;
 
 const Inner = loops.Inner;
 const Plan = plans.Plan;

@@ -2,6 +2,7 @@
 //! operand 0, so that both may be one place), operand 2 is read. Attribute 0: square root; attribute 1: the divisor.
 const std = @import("std");
 const abi = @import("abi");
+const abi_reduce = @import("abi_reduce");
 const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
@@ -77,8 +78,8 @@ const Job = struct {
     }
 
     fn store(j: Job, walk: *const Walk, states: [*]const State, n: usize) void {
-        const root = j.f.attrs[abi.MomentsAttr.root] != 0;
-        const divisor = j.f.attrs[abi.MomentsAttr.divisor];
+        const root = j.f.attrs[abi_reduce.MomentsAttr.root] != 0;
+        const divisor = j.f.attrs[abi_reduce.MomentsAttr.divisor];
         for (0..n) |i| {
             const k: isize = @intCast(i);
             const s = states[i];

@@ -2,6 +2,7 @@
 //! read (it may be the same memory); attribute 0: the dimension. Each line is one chain of operations, so four lines
 //! run side by side. Integers may be taken in any order: their lines go by vectors, one at a time.
 const abi = @import("abi");
+const abi_scan = @import("abi_scan");
 const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
@@ -171,7 +172,7 @@ fn Compiled(comptime c: Compute, comptime kind: Kind) type {
 fn run(all: *const Loops, f: *fr.Frame) abi.Status {
     const loop = ends.loop_of(Loop, all, f) orelse return .unsupported;
     const src = fr.view(f, 1);
-    const dim = fr.to_usize(f.attrs[abi.ScanAttr.dim]);
+    const dim = fr.to_usize(f.attrs[abi_scan.ScanAttr.dim]);
     if (dim >= src.rank) return .bad_argument;
     var plan: Plan = undefined;
     plan.open_lines(f, 1, 1, dim, max_width);

@@ -2,6 +2,7 @@
 //! positions (int64), operand 2 is read (it may be operand 0's memory); attribute 0: the dimension. A NaN stays.
 const std = @import("std");
 const abi = @import("abi");
+const abi_scan = @import("abi_scan");
 const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
@@ -136,7 +137,7 @@ fn Compiled(comptime c: Compute, comptime largest: bool) type {
 fn run(all: *const Loops, f: *fr.Frame) abi.Status {
     const loop = ends.loop_of(Loop, all, f) orelse return .unsupported;
     const src = fr.view(f, 2);
-    const dim = fr.to_usize(f.attrs[abi.ScanAttr.dim]);
+    const dim = fr.to_usize(f.attrs[abi_scan.ScanAttr.dim]);
     const places = fr.view(f, 1);
     if (dim >= src.rank or places.dtype != .int64) return .bad_argument;
     var plan: Plan = undefined;

@@ -2,6 +2,7 @@
 //! truth values, 1 has the sorted rows, 2 what is looked for, 3 (where there is one) int64 places of each row's order.
 const std = @import("std");
 const abi = @import("abi");
+const abi_search = @import("abi_search");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const order = @import("search_order.zig");
@@ -51,9 +52,9 @@ fn Search(comptime T: type, comptime mode: Mode) type {
             const rows = fr.view(f, 1);
             const values = fr.view(f, 2);
             const count = values.numel();
-            const length = fr.to_usize(f.attrs[abi.SearchAttr.length]);
-            const per_row = fr.to_usize(f.attrs[abi.SearchAttr.per_row]);
-            const ordered = f.attrs[abi.SearchAttr.ordered] != 0;
+            const length = fr.to_usize(f.attrs[abi_search.SearchAttr.length]);
+            const per_row = fr.to_usize(f.attrs[abi_search.SearchAttr.per_row]);
+            const ordered = f.attrs[abi_search.SearchAttr.ordered] != 0;
             if (values.dtype != rows.dtype or fr.view(f, 0).numel() != count) return .bad_argument;
             if (count == 0) return .ok;
             if (per_row == 0 or rows.numel() < length * (((count - 1) / per_row) + 1)) return .bad_argument;
@@ -64,7 +65,7 @@ fn Search(comptime T: type, comptime mode: Mode) type {
                 .places = if (ordered) @ptrCast(fr.view(f, 3).data) else null,
                 .out = fr.view(f, 0).data,
                 .narrow = fr.view(f, 0).dtype == .int32,
-                .right = f.attrs[abi.SearchAttr.right] != 0,
+                .right = f.attrs[abi_search.SearchAttr.right] != 0,
                 .length = length,
                 .per_row = per_row,
                 .bad = .init(false),

@@ -3,6 +3,7 @@
 //! values here; short floats and the last columns come to them through buffers.
 const std = @import("std");
 const abi = @import("abi");
+const abi_softmax = @import("abi_softmax");
 const convert = @import("convert.zig");
 const fr = @import("../core/frame.zig");
 const dt = @import("../core/dtype.zig");
@@ -40,7 +41,7 @@ const Layout = struct {
 
     fn of(f: *fr.Frame, operands: usize) ?Layout {
         const first = fr.view(f, 0);
-        const dim = fr.attr_int(f, abi.SoftmaxAttr.dim);
+        const dim = fr.attr_int(f, abi_softmax.SoftmaxAttr.dim);
         if (dim < 0 or (dim >= first.rank and first.rank != 0)) return null;
         var l: Layout = .{};
         for (0..first.rank) |d| {

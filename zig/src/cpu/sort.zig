@@ -3,6 +3,7 @@
 //! or which rank (pick), 3: what is picked.
 const std = @import("std");
 const abi = @import("abi");
+const abi_sort = @import("abi_sort");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const keys = @import("sort_keys.zig");
@@ -27,7 +28,7 @@ pub fn pick(f: *fr.Frame) abi.Status {
     return start(f, true, true);
 }
 
-const Pick = abi.SortPick;
+const Pick = abi_sort.SortPick;
 
 fn start(f: *fr.Frame, partial: bool, picks: bool) abi.Status {
     switch (fr.view(f, 2).dtype) {
@@ -35,13 +36,13 @@ fn start(f: *fr.Frame, partial: bool, picks: bool) abi.Status {
             const Key = comptime keys.KeyOf(d);
             if (Key == null) return .unsupported;
             const K = Key.?;
-            const descending = f.attrs[abi.SortAttr.descending] != 0;
+            const descending = f.attrs[abi_sort.SortAttr.descending] != 0;
             const read = if (descending) keys.reader(d, K, true) else keys.reader(d, K, false);
             // Of floats the greatest key is that of NaN.
             const floating = d == .float16 or d == .bfloat16 or d == .float32 or d == .float64;
             const widest = std.math.maxInt(std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d))));
             const nan: ?K = if (floating) widest else null;
-            const code = if (picks) fr.to_usize(f.attrs[abi.SortAttr.pick]) else 0;
+            const code = if (picks) fr.to_usize(f.attrs[abi_sort.SortAttr.pick]) else 0;
             if (code >= @typeInfo(Pick).@"enum".fields.len) return .bad_argument;
             const job: Lines(K).Order = .{
                 .read = read,
@@ -80,12 +81,12 @@ fn Lines(comptime K: type) type {
 
         fn run(f: *fr.Frame, order: Order, partial: bool) abi.Status {
             const src = fr.view(f, 2);
-            const dim = fr.to_usize(f.attrs[abi.SortAttr.dim]);
+            const dim = fr.to_usize(f.attrs[abi_sort.SortAttr.dim]);
             if (dim >= src.rank) return .bad_argument;
             var plan: Plan = undefined;
             plan.open_lines(f, 2, 2, dim, 1);
             const n = plan.reduced.total;
-            const wanted = if (partial) fr.to_usize(f.attrs[abi.SortAttr.wanted]) else n;
+            const wanted = if (partial) fr.to_usize(f.attrs[abi_sort.SortAttr.wanted]) else n;
             if (wanted > n or n > std.math.maxInt(u32)) return .bad_argument;
             if (plan.kept.total == 0 or wanted == 0) return .ok;
             var failed: std.atomic.Value(bool) = .init(false);

@@ -1,7 +1,7 @@
 //! A device as tensors use it: its primary context, taken at the first use and shared with other libraries of the
 //! process, and what has to be known of it.
 const std = @import("std");
-const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const driver = @import("driver.zig");
 const Lock = @import("lock.zig").Lock;
 
@@ -26,7 +26,7 @@ var devices: [max_devices]Device = undefined;
 var ready: [max_devices]std.atomic.Value(bool) = @splat(.init(false));
 var opening: Lock = .{};
 
-/// An error of the driver, or a code of abi.CudaStatus.
+/// An error of the driver, or a code of abi_cuda.CudaStatus.
 pub const Failure = error{Cuda};
 
 /// The code behind the last `error.Cuda` of this thread.
@@ -43,13 +43,13 @@ pub fn check(result: driver.Result) Failure!void {
 
 /// The functions, once the driver is open.
 pub fn functions() Failure!*const driver.Work {
-    return driver.work() orelse fail(abi.CudaStatus.missing_function);
+    return driver.work() orelse fail(abi_cuda.CudaStatus.missing_function);
 }
 
 /// Makes a device the current one of this thread.
 pub fn use(index: u32) Failure!*Device {
     const cu = try functions();
-    if (index >= max_devices) return fail(abi.CudaStatus.not_open);
+    if (index >= max_devices) return fail(abi_cuda.CudaStatus.not_open);
     if (!ready[index].load(.acquire)) try retain(index);
     const d = &devices[index];
     try check(cu.CtxSetCurrent(d.context));
@@ -60,7 +60,7 @@ fn retain(index: u32) Failure!void {
     opening.lock();
     defer opening.unlock();
     if (ready[index].load(.acquire)) return;
-    const q = driver.queries() orelse return fail(abi.CudaStatus.not_open);
+    const q = driver.queries() orelse return fail(abi_cuda.CudaStatus.not_open);
     var d: Device = .{
         .index = index,
         .handle = 0,

@@ -1,12 +1,12 @@
 //! CUDA through its driver library alone, which is looked for when somebody asks: nothing links it, so that the same
 //! zensor runs with and without a GPU, and no toolkit is needed.
 const std = @import("std");
-const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const builtin = @import("builtin");
 const faults = @import("faults.zig");
 const Library = @import("loader.zig").Library;
 
-const Code = abi.CudaStatus;
+const Code = abi_cuda.CudaStatus;
 
 /// The driver's result codes; 0 is success.
 pub const Result = c_int;

@@ -1,7 +1,7 @@
 //! What kernels found that they must not do: one record for each device, which every call that waits for the device
 //! looks at. The device goes on; the call that finds a record full fails once, and the record is empty again.
 const std = @import("std");
-const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const context = @import("context.zig");
 const Lock = @import("lock.zig").Lock;
 const Record = @import("../gpu/fault.zig").Record;
@@ -45,7 +45,7 @@ pub fn code(device: u32) i32 {
     // Of several threads that wait one fails.
     if (@cmpxchgStrong(u32, &r.state, Record.full, Record.empty, .acq_rel, .monotonic) != null) return 0;
     last = found;
-    return abi.CudaStatus.fault;
+    return abi_cuda.CudaStatus.fault;
 }
 
 /// The same, for callers inside the library.

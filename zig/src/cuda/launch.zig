@@ -1,6 +1,7 @@
 //! Takes the calls of operators on a device: what the frame says becomes the arguments of GPU kernels.
 const std = @import("std");
 const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const ops = @import("ops");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
@@ -83,9 +84,9 @@ pub const Call = struct {
     pub fn scratch(c: *const Call, bytes: u64) Failure!*memory.Block {
         return memory.allocate(c.device.index, bytes, @intFromPtr(c.stream), .driver) catch |e| {
             if (e == error.Cuda and context.code != driver.negative(driver.out_of_memory)) return error.Cuda;
-            c.frame.detail[abi.ScratchDetail.bytes] = @floatFromInt(bytes);
-            c.frame.detail[abi.ScratchDetail.launched] = if (c.launched.*) 1 else 0;
-            return context.fail(abi.CudaStatus.no_scratch);
+            c.frame.detail[abi_cuda.ScratchDetail.bytes] = @floatFromInt(bytes);
+            c.frame.detail[abi_cuda.ScratchDetail.launched] = if (c.launched.*) 1 else 0;
+            return context.fail(abi_cuda.CudaStatus.no_scratch);
         };
     }
 };
@@ -168,33 +169,68 @@ fn run(kernel: u32, frame: *fr.Frame, device: u32, stream: f64) Failure!void {
         .stream = @ptrFromInt(at),
         .launched = &launched,
     };
-    const k = ops.kernels[kernel];
-    for (plans) |plan| if (std.mem.eql(u8, plan.family, k.family)) {
-        if (plan.makes and kernel != comparison and fr.operand(frame, 0).flags != 0) return beside.run(&call, plan.run);
-        return plan.run(&call);
-    };
-    return context.fail(abi.CudaStatus.no_kernel);
+    const plan = plans[kernel] orelse return context.fail(abi_cuda.CudaStatus.no_kernel);
+    if (plan.makes and fr.operand(frame, 0).flags != 0) return beside.run(&call, plan.run);
+    return plan.run(&call);
 }
 
-/// It has no result among its operands.
-const comparison = number_of("reduce", "equal");
+/// How a kernel is launched. `makes`: the first operand is a result that is written whole. No kernel writes through
+/// flags.
+const Plan = struct { run: *const fn (call: *const Call) Failure!void, makes: bool };
 
-/// `makes`: the first operand is a result that is written whole. No kernel writes through flags.
-const Plan = struct { family: []const u8, run: *const fn (call: *const Call) Failure!void, makes: bool = false };
+/// Plans for some kernels of a family; without names for all that the schema has of a family of pointwise bodies, which
+/// are compiled for GPUs from the CPU's.
+const Planned = struct { family: []const u8, names: ?[]const []const u8, plan: Plan };
 
-const plans = [_]Plan{
-    .{ .family = "unary", .run = pointwise.run, .makes = true },
-    .{ .family = "binary", .run = pointwise.run, .makes = true },
-    .{ .family = "ternary", .run = pointwise.run, .makes = true },
-    .{ .family = "copy", .run = pointwise.copy },
-    .{ .family = "reduce", .run = reduce.run, .makes = true },
-    .{ .family = "softmax", .run = softmax.run, .makes = true },
-    .{ .family = "index", .run = @import("launch_index.zig").run },
-    .{ .family = "index_mask", .run = @import("launch_mask.zig").run },
-    .{ .family = "search", .run = @import("launch_search.zig").run },
-    .{ .family = "sort", .run = @import("launch_sort.zig").run },
-    .{ .family = "matmul", .run = matmul.run, .makes = true },
-    .{ .family = "random", .run = random.run, .makes = true },
-    .{ .family = "range", .run = range.run, .makes = true },
-    .{ .family = "scan", .run = scan.run, .makes = true },
+fn makes(family: []const u8, names: ?[]const []const u8, run_: @FieldType(Plan, "run")) Planned {
+    return .{ .family = family, .names = names, .plan = .{ .run = run_, .makes = true } };
+}
+
+/// The first operand is not a result, or only a part of it is written.
+fn writes(family: []const u8, names: []const []const u8, run_: @FieldType(Plan, "run")) Planned {
+    return .{ .family = family, .names = names, .plan = .{ .run = run_, .makes = false } };
+}
+
+const planned = [_]Planned{
+    makes("unary", null, pointwise.run),
+    makes("binary", null, pointwise.run),
+    makes("ternary", null, pointwise.run),
+    writes("copy", &.{"copy"}, pointwise.copy),
+    makes("reduce", &.{ "arg_max", "arg_min", "max", "max_size", "min", "min_size", "moments", "prod" }, reduce.run),
+    makes("reduce", &.{ "sum", "sum_numbers", "sum_presences", "sum_sizes", "sum_squares" }, reduce.run),
+    makes("reduce", &.{"isclose"}, pointwise.run),
+    // It has no result among its operands.
+    writes("reduce", &.{"equal"}, @import("launch_equal.zig").run),
+    makes("softmax", &.{ "log_softmax", "log_softmax_backward", "softmax", "softmax_backward" }, softmax.run),
+    writes("index", &.{ "get", "put" }, @import("launch_index.zig").run),
+    writes("index_mask", &.{ "count", "nonzero", "scatter", "select" }, @import("launch_mask.zig").run),
+    writes("search", &.{"searchsorted"}, @import("launch_search.zig").run),
+    writes("search", &.{"isin"}, @import("launch_search.zig").run),
+    writes("sort", &.{ "pick", "sort", "topk" }, @import("launch_sort.zig").run),
+    makes("matmul", &.{"gemm"}, matmul.run),
+    makes("random", &.{ "bernoulli", "bernoulli_each", "cauchy", "default_range", "exponential" }, random.run),
+    makes("random", &.{ "from_to", "full_64", "geometric", "largest", "log_normal" }, random.run),
+    makes("random", &.{ "multinomial", "normal", "randperm", "uniform" }, random.run),
+    makes("range", &.{ "arange", "spaced" }, range.run),
+    makes("scan", &.{ "cummax", "cummin", "logcumsumexp", "prod", "sum" }, scan.run),
+};
+
+/// By the number of the kernel. The schema and the list above have to name the same ones.
+const plans: [ops.kernels.len]?Plan = blk: {
+    @setEvalBranchQuota(1_000_000);
+    var table: [ops.kernels.len]?Plan = @splat(null);
+    for (planned) |one| {
+        for (one.names orelse &.{}) |name| table[number_of(one.family, name)] = one.plan;
+        if (one.names != null) continue;
+        for (ops.kernels, &table) |k, *to| if (std.mem.eql(u8, k.family, one.family)) {
+            to.* = one.plan;
+        };
+    }
+    for (ops.kernels, table) |k, plan| {
+        const path = k.family ++ "." ++ k.name;
+        const file = "codegen/schema/cuda-kernels.ts";
+        if (k.cuda and plan == null) @compileError(file ++ " names " ++ path ++ ", which has no plan in launch.zig");
+        if (!k.cuda and plan != null) @compileError("there is a plan for " ++ path ++ ", which " ++ file ++ " lacks");
+    }
+    break :blk table;
 };

@@ -1,6 +1,7 @@
 //! Reads and writes at given positions on a device; see gpu/index.zig.
 const std = @import("std");
 const abi = @import("abi");
+const abi_index = @import("abi_index");
 const combine = @import("../cpu/index_combine.zig");
 const context = @import("context.zig");
 const device = @import("../gpu/index.zig");
@@ -36,8 +37,8 @@ pub fn run(c: *const Call) Failure!void {
         job.widen();
         return pieces.each(&job.space, true, &job, Job.get);
     }
-    const code: u8 = @intCast(fr.attr_int(c.frame, abi.IndexAttr.mode));
-    if (code >= @typeInfo(abi.IndexMode).@"enum".fields.len) return error.Unsupported;
+    const code: u8 = @intCast(fr.attr_int(c.frame, abi_index.IndexAttr.mode));
+    if (code >= @typeInfo(abi_index.IndexMode).@"enum".fields.len) return error.Unsupported;
     job.mode = @enumFromInt(code);
     if (job.mode == .assign) job.widen();
     try pieces.each(&job.space, false, &job, Job.put);
@@ -65,7 +66,7 @@ const Job = struct {
     dtype: abi.DType,
     /// Of an element, or of the units that elements are moved in.
     bytes: usize,
-    mode: abi.IndexMode,
+    mode: abi_index.IndexMode,
 
     fn open(j: *Job) Failure!void {
         const f = j.call.frame;
@@ -73,8 +74,8 @@ const Job = struct {
         if (n <= first_index or n - first_index > device.max_indices) return error.Unsupported;
         j.list = .{
             .record = try faults.address(j.call.device.index),
-            .fault = @intCast(fr.attr_int(f, abi.IndexAttr.fault)),
-            .wrap = @intFromBool(fr.attr_bool(f, abi.IndexAttr.wrap)),
+            .fault = @intCast(fr.attr_int(f, abi_index.IndexAttr.fault)),
+            .wrap = @intFromBool(fr.attr_bool(f, abi_index.IndexAttr.wrap)),
             .count = @intCast(n - first_index),
             .each = undefined,
         };
@@ -83,10 +84,10 @@ const Job = struct {
             if (v.dtype != .int64 and v.dtype != .int32) return error.Unsupported;
             x.* = .{
                 .data = @intFromPtr(v.data),
-                .size = fr.to_int(v.shape[abi.IndexFact.size]),
+                .size = fr.to_int(v.shape[abi_index.IndexFact.size]),
                 .stride = v.stride(1),
                 .narrow = @intFromBool(v.dtype == .int32),
-                .dim = @intCast(fr.to_int(v.shape[abi.IndexFact.dim])),
+                .dim = @intCast(fr.to_int(v.shape[abi_index.IndexFact.dim])),
             };
         }
         j.dtype = fr.view(f, indexed).dtype;

@@ -2,6 +2,8 @@
 //! count of processors.
 const std = @import("std");
 const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
+const abi_random = @import("abi_random");
 const args = @import("../gpu/args.zig");
 const beside = @import("beside.zig");
 const context = @import("context.zig");
@@ -16,7 +18,7 @@ const ops = @import("ops");
 const philox = @import("../cpu/philox.zig");
 const Fill = @import("../gpu/random_args.zig").Fill;
 
-const Attr = abi.RandomAttr;
+const Attr = abi_random.RandomAttr;
 const Call = launch.Call;
 const Failure = launch.Failure;
 const Shares = philox.Shares;
@@ -233,7 +235,7 @@ fn distance(stride: isize, count: u64, dtype: u32) u64 {
 const threads_per_multiprocessor = 39;
 
 pub fn shares_of(c: *const Call, count: u64, unit: u64) Failure!Shares {
-    const q = driver.queries() orelse return context.fail(abi.CudaStatus.not_open);
+    const q = driver.queries() orelse return context.fail(abi_cuda.CudaStatus.not_open);
     var threads: c_int = 0;
     try context.check(q.DeviceGetAttribute(&threads, threads_per_multiprocessor, c.device.handle));
     return .of(count, unit, c.device.multiprocessors, @intCast(threads));

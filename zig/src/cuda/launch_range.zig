@@ -1,6 +1,6 @@
 //! Sequences of numbers on a device.
 const std = @import("std");
-const abi = @import("abi");
+const abi_range = @import("abi_range");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const is_integer = @import("../cpu/range.zig").is_integer;
@@ -28,8 +28,8 @@ pub fn run(c: *const launch.Call) launch.Failure!void {
         .dtype = @intFromEnum(out.dtype),
         .start = words(c.frame, 1, spaced),
         .end = words(c.frame, 2, spaced),
-        .base = c.frame.attrs[abi.RangeAttr.base],
-        .powers = @intFromBool(spaced and c.frame.attrs[abi.RangeAttr.powers] != 0),
+        .base = c.frame.attrs[abi_range.RangeAttr.base],
+        .powers = @intFromBool(spaced and c.frame.attrs[abi_range.RangeAttr.powers] != 0),
     };
     const function = try launch.function(c, if (integral and !spaced) .i64 else .f64, &variants, 0);
     while (a.first < total) : (a.first += most_elements) {

@@ -9,12 +9,10 @@ const bodies = @import("../cpu/reduce_ops.zig");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
 const dt = @import("../core/dtype.zig");
-const equal = @import("launch_equal.zig");
 const fr = @import("../core/frame.zig");
 const launch = @import("launch.zig");
 const Lock = @import("lock.zig").Lock;
 const memory = @import("memory.zig");
-const pointwise = @import("launch_pointwise.zig");
 const plans = @import("../cpu/reduce_plan.zig");
 const states = @import("../gpu/reduce_ops.zig");
 
@@ -69,8 +67,6 @@ const join = 2;
 
 pub fn run(c: *const Call) Failure!void {
     const name = ops.kernels[c.kernel].name;
-    if (std.mem.eql(u8, name, "isclose")) return pointwise.run(c);
-    if (std.mem.eql(u8, name, "equal")) return equal.run(c);
     const places = std.mem.startsWith(u8, name, "arg_");
     const outs: usize = if (places or std.mem.eql(u8, name, "moments")) 2 else 1;
     const compute = try c.compute();

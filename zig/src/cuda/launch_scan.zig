@@ -2,6 +2,7 @@
 //! alone, so that every device adds up in the same order.
 const std = @import("std");
 const abi = @import("abi");
+const abi_scan = @import("abi_scan");
 const ops = @import("ops");
 const args = @import("../gpu/scan_args.zig");
 const axes = @import("axes.zig");
@@ -69,7 +70,7 @@ pub fn run(c: *const Call) Failure!void {
     const outs: usize = if (is_extreme(ops.kernels[c.kernel].name)) 2 else 1;
     const src = fr.view(c.frame, outs);
     const dst = fr.view(c.frame, 0);
-    const dim = fr.to_usize(c.frame.attrs[abi.ScanAttr.dim]);
+    const dim = fr.to_usize(c.frame.attrs[abi_scan.ScanAttr.dim]);
     if (dim >= src.rank) return error.Unsupported;
     var plan: plans.Plan = undefined;
     plan.divide_lines(c.frame, outs, outs, dim);

@@ -1,6 +1,7 @@
 //! Searches in sorted rows on a device; see gpu/search.zig.
 const std = @import("std");
 const abi = @import("abi");
+const abi_search = @import("abi_search");
 const device = @import("../gpu/search.zig");
 const faults = @import("faults.zig");
 const fr = @import("../core/frame.zig");
@@ -24,7 +25,7 @@ pub fn run(c: *const Call) Failure!void {
         .int64 => .i64,
         else => return error.Unsupported,
     };
-    const ordered = fr.attr_bool(f, abi.SearchAttr.ordered);
+    const ordered = fr.attr_bool(f, abi_search.SearchAttr.ordered);
     var a: device.Args = .{
         .out = @intFromPtr(fr.view(f, 0).data),
         .sorted = @intFromPtr(rows.data),
@@ -32,12 +33,12 @@ pub fn run(c: *const Call) Failure!void {
         .places = if (ordered) @intFromPtr(fr.view(f, 3).data) else 0,
         .record = try faults.address(c.device.index),
         .first = 0,
-        .length = fr.to_usize(f.attrs[abi.SearchAttr.length]),
-        .per_row = @max(1, fr.to_usize(f.attrs[abi.SearchAttr.per_row])),
+        .length = fr.to_usize(f.attrs[abi_search.SearchAttr.length]),
+        .per_row = @max(1, fr.to_usize(f.attrs[abi_search.SearchAttr.per_row])),
         .count = 0,
-        .fault = if (ordered) @intCast(fr.attr_int(f, abi.SearchAttr.fault)) else 0,
+        .fault = if (ordered) @intCast(fr.attr_int(f, abi_search.SearchAttr.fault)) else 0,
         .narrow = @intFromBool(fr.view(f, 0).dtype == .int32),
-        .right = @intFromBool(fr.attr_bool(f, abi.SearchAttr.right)),
+        .right = @intFromBool(fr.attr_bool(f, abi_search.SearchAttr.right)),
     };
     const kernel = try launch.function(c, compute, &variants, 0);
     while (a.first < count) : (a.first += a.count) {

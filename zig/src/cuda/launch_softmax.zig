@@ -1,6 +1,6 @@
 //! Softmax and its relatives on a device: how threads are laid over lines, and in how many launches.
 const std = @import("std");
-const abi = @import("abi");
+const abi_softmax = @import("abi_softmax");
 const args = @import("../gpu/softmax_args.zig");
 const axes = @import("axes.zig");
 const dims = @import("../gpu/dims.zig");
@@ -33,7 +33,7 @@ pub fn run(c: *const Call) Failure!void {
     const compute = try c.compute();
     const floats = compute == .f32 or compute == .f64;
     if (!floats or !element.is_dense(compute, first.dtype)) return error.Unsupported;
-    const dim = fr.attr_int(c.frame, abi.SoftmaxAttr.dim);
+    const dim = fr.attr_int(c.frame, abi_softmax.SoftmaxAttr.dim);
     const backward = std.mem.endsWith(u8, ops.kernels[c.kernel].name, "_backward");
     var l: Layout = .{ .bytes = dt.size_of(first.dtype), .operands = if (backward) 3 else 2 };
     for (0..first.rank) |d| {

@@ -2,6 +2,7 @@
 //! found chunk by chunk, each of which gives its best; all of them, and single elements, by a radix sort of pairs.
 const std = @import("std");
 const abi = @import("abi");
+const abi_sort = @import("abi_sort");
 const args = @import("../gpu/args.zig");
 const device = @import("../gpu/sort.zig");
 const dt = @import("../core/dtype.zig");
@@ -27,12 +28,12 @@ const most_pairs = 1 << 24;
 pub fn run(c: *const Call) Failure!void {
     const f = c.frame;
     const source = fr.view(f, 2);
-    const dim = fr.to_usize(f.attrs[abi.SortAttr.dim]);
+    const dim = fr.to_usize(f.attrs[abi_sort.SortAttr.dim]);
     if (dim >= source.rank) return error.Unsupported;
     const picks = c.kernel == comptime launch.number_of("sort", "pick");
     const whole = c.kernel == comptime launch.number_of("sort", "sort");
     const n = source.size(dim);
-    const wanted = if (whole) n else fr.to_usize(f.attrs[abi.SortAttr.wanted]);
+    const wanted = if (whole) n else fr.to_usize(f.attrs[abi_sort.SortAttr.wanted]);
     if (wanted > n or n > pieces.most_elements) return error.Unsupported;
     var space: Space = .{ .operands = 3, .rank = 0, .total = 1 };
     for (0..source.rank) |r| {
@@ -55,10 +56,10 @@ pub fn run(c: *const Call) Failure!void {
     const a = &job.a;
     a.dtype = @intFromEnum(source.dtype);
     a.bytes = @intCast(dt.size_of(source.dtype));
-    a.descending = @intFromBool(fr.attr_bool(f, abi.SortAttr.descending));
+    a.descending = @intFromBool(fr.attr_bool(f, abi_sort.SortAttr.descending));
     a.length = @intCast(n);
     a.wanted = @intCast(wanted);
-    a.pick = if (picks) @intCast(fr.attr_int(f, abi.SortAttr.pick)) else 0;
+    a.pick = if (picks) @intCast(fr.attr_int(f, abi_sort.SortAttr.pick)) else 0;
     for (0..3) |k| {
         const v = fr.view(f, operand_of[k]);
         // What is picked is one element: its operands have no line.

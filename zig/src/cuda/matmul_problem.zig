@@ -1,6 +1,7 @@
 //! A product of matrices in a device's memory.
 const std = @import("std");
 const abi = @import("abi");
+const abi_matmul = @import("abi_matmul");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const Failure = @import("launch.zig").Failure;
@@ -27,7 +28,7 @@ pub const Problem = struct {
 
     pub fn of(f: *fr.Frame) Failure!Problem {
         const p = Frame.of(f) orelse return error.Unsupported;
-        const alpha = f.attrs[abi.MatmulAttr.alpha..][0..2].*;
+        const alpha = f.attrs[abi_matmul.MatmulAttr.alpha..][0..2].*;
         const size: i64 = @intCast(dt.size_of(p.dtype));
         var r: Problem = .{
             .compute = try compute_of(p.dtype),
@@ -41,7 +42,7 @@ pub const Problem = struct {
             .data = undefined,
             .strides = undefined,
             .alpha = alpha,
-            .beta = f.attrs[abi.MatmulAttr.beta..][0..2].*,
+            .beta = f.attrs[abi_matmul.MatmulAttr.beta..][0..2].*,
         };
         for (&r.data, &r.strides, p.data, p.strides) |*data, *to, from, strides| {
             data.* = @intFromPtr(from);

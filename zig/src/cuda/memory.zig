@@ -5,7 +5,7 @@
 //! A block goes back to the stream that it was made for, whose work is done in order: the next owner's work waits
 //! for the last owner's by itself. What other streams did with it (`record`) must have passed before.
 const std = @import("std");
-const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
 const events = @import("events.zig");
@@ -101,7 +101,7 @@ pub fn allocate(device: u32, bytes: u64, stream: u64, from: From) Failure!*Block
     if (state.pending.items.len > 0) settle(state);
     const size = rounded(bytes);
     const block = take(state, device, size, stream) orelse switch (from) {
-        .pools => return context.fail(abi.CudaStatus.no_room),
+        .pools => return context.fail(abi_cuda.CudaStatus.no_room),
         .driver => try fresh(state, device, size, stream),
     };
     try split(state, block, size);

@@ -1,6 +1,6 @@
 //! Kernels that were loaded, by device. A module is loaded when one of its kernels is launched first.
 const std = @import("std");
-const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 const archive = @import("archive.zig");
 const context = @import("context.zig");
 const driver = @import("driver.zig");
@@ -39,7 +39,7 @@ pub fn function(
 }
 
 fn missing() context.Failure {
-    return context.fail(abi.CudaStatus.no_kernel);
+    return context.fail(abi_cuda.CudaStatus.no_kernel);
 }
 
 fn load(device: u32, family: []const u8, group: []const u8) context.Failure!driver.Module {

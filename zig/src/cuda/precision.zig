@@ -1,8 +1,8 @@
 //! How exact products of float32 matrices have to be: a setting of the process, for all threads.
 const std = @import("std");
-const abi = @import("abi");
+const abi_cuda = @import("abi_cuda");
 
-const Precision = abi.MatmulPrecision;
+const Precision = abi_cuda.MatmulPrecision;
 
 var chosen: std.atomic.Value(u32) = .init(@intFromEnum(Precision.highest));
 

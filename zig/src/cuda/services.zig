@@ -1,5 +1,5 @@
 //! What TypeScript asks of a device beside kernels: memory, copies, streams and events. Handles and addresses are
-//! numbers; a result below zero is a code, see abi.CudaStatus.
+//! numbers; a result below zero is a code, see abi_cuda.CudaStatus.
 const std = @import("std");
 const context = @import("context.zig");
 const driver = @import("driver.zig");

@@ -1,6 +1,7 @@
 //! Device code that reads and writes elements at positions that index tensors give: see cpu/index.zig for the layout.
 const std = @import("std");
 const abi = @import("abi");
+const abi_index = @import("abi_index");
 const args = @import("args.zig");
 const combine = @import("../cpu/index_combine.zig");
 const dt = @import("../core/dtype.zig");
@@ -10,7 +11,7 @@ const fault = @import("fault.zig");
 const thread = @import("thread.zig");
 
 const Compute = abi.Compute;
-const Mode = abi.IndexMode;
+const Mode = abi_index.IndexMode;
 const Pointer = element.Pointer;
 
 /// As many as there are dimensions.

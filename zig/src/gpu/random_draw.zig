@@ -1,5 +1,6 @@
 //! Device code of draws by weight: a block for each row.
 const abi = @import("abi");
+const abi_random = @import("abi_random");
 const args = @import("random_args.zig");
 const dt = @import("../core/dtype.zig");
 const export_kernel = @import("pointwise.zig").export_kernel;
@@ -29,8 +30,8 @@ fn Rows(comptime c: abi.Compute) type {
             var wrong: u32 = 0;
             for (first..end) |i| {
                 const w = from[i];
-                if (w - w != 0) wrong = @intFromEnum(abi.Distribution.not_finite);
-                if (w < 0) wrong = @intFromEnum(abi.Distribution.negative);
+                if (w - w != 0) wrong = @intFromEnum(abi_random.Distribution.not_finite);
+                if (w < 0) wrong = @intFromEnum(abi_random.Distribution.negative);
                 sum += w;
             }
             shared[t] = sum;
@@ -41,7 +42,7 @@ fn Rows(comptime c: abi.Compute) type {
                 if (i == t) below = all;
                 all += shared[i];
             }
-            if (t == 0 and !(all > 0) and wrong == 0) wrong = @intFromEnum(abi.Distribution.empty);
+            if (t == 0 and !(all > 0) and wrong == 0) wrong = @intFromEnum(abi_random.Distribution.empty);
             if (wrong != 0) _ = @atomicRmw(u32, &word(a.wrong)[0], .Max, wrong, .monotonic);
             for (first..end) |i| {
                 below += from[i];

@@ -2,6 +2,7 @@
 //! `take` adds an element and its position to a state; `of` makes a state of several elements at once instead.
 const std = @import("std");
 const abi = @import("abi");
+const abi_reduce = @import("abi_reduce");
 const bodies = @import("../cpu/reduce_ops.zig");
 const dt = @import("../core/dtype.zig");
 const element = @import("element.zig");
@@ -35,8 +36,8 @@ pub fn Values(comptime Op: type, comptime c: Compute) type {
         pub inline fn finish(a: *const Args, s: State, to: [2]u64) void {
             var r = s;
             const rounds = comptime dt.is_complex(State) or @typeInfo(State) == .float;
-            if (@hasDecl(Op, "adds") and rounds and a.attrs[abi.ReduceAttr.divides] != 0) {
-                const divisor = a.attrs[abi.ReduceAttr.divisor];
+            if (@hasDecl(Op, "adds") and rounds and a.attrs[abi_reduce.ReduceAttr.divides] != 0) {
+                const divisor = a.attrs[abi_reduce.ReduceAttr.divisor];
                 if (comptime dt.is_complex(State)) {
                     const by: @TypeOf(r.re) = @floatCast(divisor);
                     r = .{ .re = r.re / by, .im = r.im / by };
@@ -132,10 +133,10 @@ pub const Moments = struct {
     }
 
     pub inline fn finish(a: *const Args, s: State, to: [2]u64) void {
-        const variance = s.m2 / a.attrs[abi.MomentsAttr.divisor];
+        const variance = s.m2 / a.attrs[abi_reduce.MomentsAttr.divisor];
         const A = element.Any(.f64);
         // The mean first: both may be one place.
         A.store(to[1], a.dst_dtype[1], 0, if (s.n == 0) std.math.nan(f64) else s.mean);
-        A.store(to[0], a.dst_dtype[0], 0, if (a.attrs[abi.MomentsAttr.root] != 0) @sqrt(variance) else variance);
+        A.store(to[0], a.dst_dtype[0], 0, if (a.attrs[abi_reduce.MomentsAttr.root] != 0) @sqrt(variance) else variance);
     }
 };

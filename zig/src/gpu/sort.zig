@@ -2,6 +2,7 @@
 //! long ones by radix.zig, and what is made of sorted lines.
 const std = @import("std");
 const abi = @import("abi");
+const abi_sort = @import("abi_sort");
 const args = @import("args.zig");
 const dt = @import("../core/dtype.zig");
 const element = @import("element.zig");
@@ -12,7 +13,7 @@ const radix = @import("radix.zig");
 const thread = @import("thread.zig");
 
 const Compute = abi.Compute;
-const Pick = abi.SortPick;
+const Pick = abi_sort.SortPick;
 const Pointer = element.Pointer;
 
 pub const threads = 256;

@@ -1,12 +1,12 @@
 //! A file job as it crosses the boundary, its flags and its status codes.
 const std = @import("std");
-const abi = @import("abi");
+const abi_files = @import("abi_files");
 
 const c = std.c;
 
-pub const Status = abi.JobStatus;
-pub const Flag = abi.JobFlag;
-pub const Job = abi.Job;
+pub const Status = abi_files.JobStatus;
+pub const Flag = abi_files.JobFlag;
+pub const Job = abi_files.Job;
 
 pub const Failure = error{Failed};
 
