@@ -339,6 +339,49 @@ pub const RandomAttr = struct {
     pub const third: usize = 3;
 };
 
+/// Attributes by place.
+pub const AdamAttr = struct {
+    pub const lr: usize = 0;
+    pub const beta1: usize = 1;
+    pub const beta2: usize = 2;
+    pub const eps: usize = 3;
+    pub const weight_decay: usize = 4;
+    pub const amsgrad: usize = 5;
+    pub const maximize: usize = 6;
+    pub const decoupled: usize = 7;
+};
+
+/// Attributes by place.
+pub const SgdAttr = struct {
+    pub const lr: usize = 0;
+    pub const momentum: usize = 1;
+    pub const dampening: usize = 2;
+    pub const weight_decay: usize = 3;
+    pub const nesterov: usize = 4;
+    pub const maximize: usize = 5;
+    pub const first: usize = 6;
+};
+
+/// Attributes by place.
+pub const AdagradAttr = struct {
+    pub const lr: usize = 0;
+    pub const lr_decay: usize = 1;
+    pub const eps: usize = 2;
+    pub const weight_decay: usize = 3;
+    pub const maximize: usize = 4;
+};
+
+/// Attributes by place.
+pub const RmspropAttr = struct {
+    pub const lr: usize = 0;
+    pub const alpha: usize = 1;
+    pub const eps: usize = 2;
+    pub const weight_decay: usize = 3;
+    pub const momentum: usize = 4;
+    pub const centered: usize = 5;
+    pub const maximize: usize = 6;
+};
+
 /// The groups of numbers above, by name.
 pub const codes = [_][]const u8{
     "OperandFlag",
@@ -368,6 +411,10 @@ pub const codes = [_][]const u8{
     "CloseAttr",
     "MatmulAttr",
     "RandomAttr",
+    "AdamAttr",
+    "SgdAttr",
+    "AdagradAttr",
+    "RmspropAttr",
 };
 
 comptime {
