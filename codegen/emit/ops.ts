@@ -142,7 +142,8 @@ function devicePlaces(op: Op, written: "out" | "self" | null): readonly (readonl
   const operands = tensors.filter((a) => !INDEX_ROLES.includes(a.role)).map(placeOf);
   // The first operand of an in-place form is a number for the others when it is a single element, but is written.
   const further = (op.writes ?? []).map((name) => op.args.findIndex((a) => a.name === camel(name)));
-  const results = written === "self" ? [...operands.slice(0, 1), ...further] : written === "out" ? [op.args.length] : [];
+  const results =
+    written === "self" ? [...operands.slice(0, 1), ...further] : written === "out" ? [op.args.length] : [];
   const lists = tensors.some((a) => a.role === "TensorList");
   const many = operands.length + indices.length + (written === "out" ? 1 : 0) > 1;
   return lists || many ? [operands, results, indices] : null;
@@ -255,7 +256,8 @@ function emitWriting(op: Op, model: Model): string[] {
   const names = (list: readonly Arg[]): string => list.map((a) => a.name).join(", ");
   const written = names([self, ...rest].filter(isWritten));
   const read = names(rest.filter((a) => isTensorArg(a) && !isWritten(a)));
-  const list = inplaceType(op) === "void" ? params(op, false) : params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
+  const list =
+    inplaceType(op) === "void" ? params(op, false) : params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
   return [
     `export function ${op.fn}_(${list}): ${inplaceType(op)} {`,
     seam(op, "inplace"),

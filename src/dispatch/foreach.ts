@@ -140,7 +140,7 @@ export function adam(
     frame.attr(AdamAttr.beta1, beta1);
     frame.attr(AdamAttr.beta2, beta2);
     frame.attr(AdamAttr.eps, eps);
-    frame.attr(AdamAttr.weight_decay, decay);
+    frame.attr(AdamAttr.weightDecay, decay);
     frame.attr(AdamAttr.amsgrad, flag(amsgrad));
     frame.attr(AdamAttr.maximize, flag(maximize));
     frame.attr(AdamAttr.decoupled, flag(decoupled));
@@ -164,7 +164,7 @@ export function sgd(
     frame.attr(SgdAttr.lr, lr);
     frame.attr(SgdAttr.momentum, momentum);
     frame.attr(SgdAttr.dampening, dampening);
-    frame.attr(SgdAttr.weight_decay, decay);
+    frame.attr(SgdAttr.weightDecay, decay);
     frame.attr(SgdAttr.nesterov, flag(nesterov));
     frame.attr(SgdAttr.maximize, flag(maximize));
     frame.attr(SgdAttr.first, flag(isFirst && momentum !== 0));
@@ -184,9 +184,9 @@ export function adagrad(
 ): void {
   run("_fused_adagrad_", K.foreach_adagrad, [self, grads, sums], steps, () => {
     frame.attr(AdagradAttr.lr, lr);
-    frame.attr(AdagradAttr.lr_decay, lrDecay);
+    frame.attr(AdagradAttr.lrDecay, lrDecay);
     frame.attr(AdagradAttr.eps, eps);
-    frame.attr(AdagradAttr.weight_decay, decay);
+    frame.attr(AdagradAttr.weightDecay, decay);
     frame.attr(AdagradAttr.maximize, flag(maximize));
   });
 }
@@ -211,7 +211,7 @@ export function rmsprop(
     frame.attr(RmspropAttr.lr, lr);
     frame.attr(RmspropAttr.alpha, alpha);
     frame.attr(RmspropAttr.eps, eps);
-    frame.attr(RmspropAttr.weight_decay, decay);
+    frame.attr(RmspropAttr.weightDecay, decay);
     frame.attr(RmspropAttr.momentum, momentum);
     frame.attr(RmspropAttr.centered, flag(centered));
     frame.attr(RmspropAttr.maximize, flag(maximize));

@@ -23,6 +23,11 @@ inline fn number(comptime V: type, x: f64) V {
     return @splat(@floatCast(x));
 }
 
+/// A number that is added, or a factor of what is: those PyTorch rounds to the dtype, others it does not.
+inline fn added(comptime r: Rounding, comptime V: type, x: f64) V {
+    return round(r, number(V, x));
+}
+
 /// The C library's, as Python's `**`.
 fn pow(x: f64, y: f64) f64 {
     const c = struct {
@@ -46,7 +51,7 @@ inline fn lerp(s: anytype, e: @TypeOf(s), weight: f64) @TypeOf(s) {
 inline fn gradient(comptime r: Rounding, p: anytype, g: @TypeOf(p), maximize: bool, decay: f64) @TypeOf(p) {
     const V = @TypeOf(p);
     const signed = if (maximize) -g else g;
-    return if (decay != 0) round(r, vm.fma(number(V, decay), p, signed)) else signed;
+    return if (decay != 0) round(r, vm.fma(added(r, V, decay), p, signed)) else signed;
 }
 
 inline fn square_average(comptime r: Rounding, v: anytype, g: @TypeOf(v), decay: f64) @TypeOf(v) {
@@ -83,7 +88,7 @@ pub fn Adam(comptime amsgrad: bool) type {
                 x[4] = most;
             }
             const root = round(r, round(r, @sqrt(most)) / number(V, n.facts[1]));
-            const below = round(r, root + number(V, a[A.eps]));
+            const below = round(r, root + added(r, V, a[A.eps]));
             x[0] = round(r, p + number(V, n.facts[0]) * m / below);
             x[2] = m;
             x[3] = v;
@@ -109,12 +114,12 @@ pub fn Sgd(comptime momentum: Momentum) type {
             if (momentum != .none) {
                 var buffer = g;
                 if (momentum == .later) {
-                    buffer = round(r, vm.fma(number(V, 1 - a[A.dampening]), g, round(r, x[2] * factor)));
+                    buffer = round(r, vm.fma(added(r, V, 1 - a[A.dampening]), g, round(r, x[2] * factor)));
                 }
                 x[2] = buffer;
-                g = if (a[A.nesterov] != 0) round(r, vm.fma(factor, buffer, g)) else buffer;
+                g = if (a[A.nesterov] != 0) round(r, vm.fma(added(r, V, a[A.momentum]), buffer, g)) else buffer;
             }
-            x[0] = round(r, vm.fma(number(V, -a[A.lr]), g, x[0]));
+            x[0] = round(r, vm.fma(added(r, V, -a[A.lr]), g, x[0]));
         }
     };
 }
@@ -134,7 +139,7 @@ pub const Adagrad = struct {
         const a = n.attrs;
         const g = gradient(r, x[0], x[1], a[A.maximize] != 0, a[A.weight_decay]);
         const sum = round(r, vm.fma(g, g, x[2]));
-        const below = round(r, round(r, @sqrt(sum)) + number(V, a[A.eps]));
+        const below = round(r, round(r, @sqrt(sum)) + added(r, V, a[A.eps]));
         x[0] = round(r, x[0] + number(V, n.facts[0]) * g / below);
         x[2] = sum;
     }
@@ -164,11 +169,11 @@ pub fn Rmsprop(comptime momentum: bool, comptime centered: bool) type {
                 x[average] = mean;
                 spread = round(r, vm.fma(-mean, mean, squares));
             }
-            const below = round(r, round(r, @sqrt(spread)) + number(V, a[A.eps]));
+            const below = round(r, round(r, @sqrt(spread)) + added(r, V, a[A.eps]));
             if (momentum) {
                 const buffer = round(r, round(r, x[3] * number(V, a[A.momentum])) + g / below);
                 x[3] = buffer;
-                x[0] = round(r, vm.fma(number(V, -a[A.lr]), buffer, x[0]));
+                x[0] = round(r, vm.fma(added(r, V, -a[A.lr]), buffer, x[0]));
             } else {
                 x[0] = round(r, x[0] + number(V, -a[A.lr]) * g / below);
             }
