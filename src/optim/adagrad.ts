@@ -6,7 +6,7 @@ import { Complex, scalarToNumber } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { ParamGroup, Params } from "./groups.ts";
+import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { listable, numberOf } from "./lists.ts";
 import { type Closure, Optimizer, type ParamState, settings, stepWith } from "./optimizer.ts";
 import {
@@ -97,10 +97,7 @@ export class Adagrad extends Optimizer {
 
   protected override _complete(): void {
     for (const group of this.paramGroups) {
-      group.foreach ??= null;
-      group.maximize ??= false;
-      group.differentiable ??= false;
-      group.fused ??= null;
+      setDefaults(group, { foreach: null, maximize: false, differentiable: false, fused: null });
       for (const p of group.params) {
         const state = this.state.get(p);
         if (state === undefined || Object.keys(state).length === 0) continue;

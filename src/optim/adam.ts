@@ -6,7 +6,7 @@ import { CPU } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { ParamGroup, Params } from "./groups.ts";
+import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { listable, numberOf } from "./lists.ts";
 import { type Closure, Optimizer, type ParamState, settings, stepWith } from "./optimizer.ts";
 import {
@@ -143,13 +143,8 @@ export class Adam extends Optimizer {
 
   protected override _complete(): void {
     for (const group of this.paramGroups) {
-      group.amsgrad ??= false;
-      group.maximize ??= false;
-      group.foreach ??= null;
-      group.capturable ??= false;
-      group.differentiable ??= false;
-      group.decoupled_weight_decay ??= false;
-      group.fused ??= null;
+      const defaults = { amsgrad: false, maximize: false, foreach: null, capturable: false, differentiable: false };
+      setDefaults(group, { ...defaults, decoupled_weight_decay: false, fused: null });
       for (const p of group.params) {
         const state = this.state.get(p);
         if (state === undefined || Object.keys(state).length === 0) continue;

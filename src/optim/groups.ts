@@ -48,9 +48,14 @@ export function setOption(group: object, key: string, value: unknown): void {
   (floats.get(group) as Map<string, number>).set(key, value.value);
 }
 
+const asFloat = (x: unknown): unknown => (typeof x === "number" ? new Float(x) : x);
+
 /** The option as Python prints it. */
 function optionText(group: object, key: string, value: unknown): string {
   if (floats.get(group)?.get(key) === value) return pythonText(new Float(value as number));
+  // As Python formats values: decays are floats, and tensors without dimensions are their number.
+  if (key === "betas" && Array.isArray(value)) return pythonText(value.map(asFloat));
+  if (value instanceof Tensor && value.ndim === 0) return pythonText(new Float(value.item() as number));
   if (key === "param_names" && Array.isArray(value)) return `[${value.map((x) => pythonText(x)).join(", ")}]`;
   return pythonText(value);
 }
@@ -79,6 +84,11 @@ export function withOwnNames(group: ParamGroup): ParamGroup {
     });
   }
   return group;
+}
+
+/** Options that older states lack. */
+export function setDefaults(group: ParamGroup, defaults: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(defaults)) if (!(key in group)) group[key] = value;
 }
 
 function* itemsOf(params: unknown): Iterable<unknown> {

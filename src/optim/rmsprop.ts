@@ -5,7 +5,7 @@ import { _fused_rmsprop_ } from "../../generated/ops.ts";
 import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { ParamGroup, Params } from "./groups.ts";
+import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { listable, numberOf } from "./lists.ts";
 import { type Closure, Optimizer, type ParamState, settings, stepWith } from "./optimizer.ts";
 import {
@@ -96,7 +96,7 @@ export class RMSprop extends Optimizer {
   protected override _complete(): void {
     const defaults = { momentum: 0, centered: false, foreach: null, maximize: false };
     for (const group of this.paramGroups) {
-      for (const [k, v] of Object.entries({ ...defaults, differentiable: false, capturable: false })) group[k] ??= v;
+      setDefaults(group, { ...defaults, differentiable: false, capturable: false });
       for (const p of group.params) {
         const state = this.state.get(p);
         if (state === undefined || Object.keys(state).length === 0) continue;

@@ -2,7 +2,7 @@
 
 import { pythonText } from "../api/print.ts";
 import { ValueError } from "../tensor/errors.ts";
-import type { ParamGroup } from "./groups.ts";
+import { type ParamGroup, plainNumber } from "./groups.ts";
 import { numberOf } from "./lists.ts";
 import type { Optimizer } from "./optimizer.ts";
 import {
@@ -111,7 +111,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   /** The next step, or that of a number of epochs, which may be a part of one. */
   override step(given: number | null = null): void {
     const f = this._fields;
-    const epoch = given ?? (f.last_epoch < 0 ? 0 : null);
+    const epoch = (plainNumber(given) as number | null) ?? (f.last_epoch < 0 ? 0 : null);
     if (epoch === null) {
       f.T_cur += 1;
       if (f.T_cur >= f.T_i) {

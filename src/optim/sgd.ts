@@ -5,7 +5,7 @@ import { emptyLike } from "../dispatch/allocate.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { ParamGroup, Params } from "./groups.ts";
+import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { listable, numberOf } from "./lists.ts";
 import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
 import { checkForeach, checkFused, checkWays, decayed, requireNotNegative, requireOneElement } from "./options.ts";
@@ -85,7 +85,7 @@ export class SGD extends Optimizer {
 
   protected override _complete(): void {
     const defaults = { nesterov: false, maximize: false, foreach: null, differentiable: false, fused: false };
-    for (const group of this.paramGroups) for (const [k, v] of Object.entries(defaults)) group[k] ??= v;
+    for (const group of this.paramGroups) setDefaults(group, defaults);
   }
 
   /**
