@@ -340,6 +340,11 @@ pub const RandomAttr = struct {
 };
 
 /// Attributes by place.
+pub const ScaleAttr = struct {
+    pub const factor: usize = 0;
+};
+
+/// Attributes by place.
 pub const AdamAttr = struct {
     pub const lr: usize = 0;
     pub const beta1: usize = 1;
@@ -411,6 +416,7 @@ pub const codes = [_][]const u8{
     "CloseAttr",
     "MatmulAttr",
     "RandomAttr",
+    "ScaleAttr",
     "AdamAttr",
     "SgdAttr",
     "AdagradAttr",

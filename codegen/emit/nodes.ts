@@ -148,7 +148,7 @@ function usesNumbered(plan: NodePlan): boolean {
   return plan.formulas.some((f) => /\bresult0\b/.test(f.code));
 }
 
-/** The same where lists stand beside other operands: the gradients of each are asked for where one of them is wanted. */
+/** The same where lists stand beside other operands: the gradients of each are asked for where one is wanted. */
 function emitListBody(plan: NodePlan): string[] {
   const cells = plan.targets.map((a) => {
     const f = plan.formulas.find(({ targets }) => camel(targets[0] as string) === a.name) as Formula;

@@ -212,6 +212,7 @@ export const codes = [
     doc: "Attributes by place: the state's address, then the distribution's parameters.",
     values: { generator: 0, first: 1, second: 2, third: 3 },
   },
+  { name: "ScaleAttr", type: "usize", doc: "Attributes by place.", values: { factor: 0 } },
   {
     name: "AdamAttr",
     type: "usize",

@@ -1,6 +1,6 @@
 /** Operators over lists of tensors: one native call for a list of any length. */
 
-import { AdagradAttr, AdamAttr, RmspropAttr, SgdAttr } from "../../generated/abi.ts";
+import { AdagradAttr, AdamAttr, RmspropAttr, ScaleAttr, SgdAttr } from "../../generated/abi.ts";
 import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -110,7 +110,7 @@ export function scale(self: List, scalar: Scalar): void {
     for (const t of self) binary(MUL, t, scalar, t, true);
     return;
   }
-  run("_foreach_mul_", K.foreach_scale, [self], null, () => frame.attr(0, number));
+  run("_foreach_mul_", K.foreach_scale, [self], null, () => frame.attr(ScaleAttr.factor, number));
 }
 
 /** self[i] = 0 */

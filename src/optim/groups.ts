@@ -66,7 +66,8 @@ export function groupsText(name: string, groups: readonly ParamGroup[]): string 
     const keys = Object.keys(group)
       .filter((key) => key !== "params")
       .sort((a, b) => (a < b ? -1 : 1));
-    return `\nParameter Group ${i}\n${keys.map((key) => `    ${key}: ${optionText(group, key, group[key])}\n`).join("")}`;
+    const lines = keys.map((key) => `    ${key}: ${optionText(group, key, group[key])}\n`);
+    return `\nParameter Group ${i}\n${lines.join("")}`;
   });
   return `${name} (${parts.join("")})`;
 }

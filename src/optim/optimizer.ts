@@ -209,7 +209,7 @@ export abstract class Optimizer {
   /** @internal What older states lack. */
   protected _complete(): void {}
 
-  /** Called with the optimiser and the arguments of `step` before it. @torch torch.optim.Optimizer.register_step_pre_hook */
+  /** Called before `step`, with its arguments. @torch torch.optim.Optimizer.register_step_pre_hook */
   registerStepPreHook(hook: StepPreHook): RemovableHandle {
     return this._hooks.pre.add(hook, false);
   }

@@ -19,9 +19,9 @@ export type SchedulerState = Record<string, any>;
 
 const EPOCH_DEPRECATION =
   "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use " +
-  "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form " +
-  "is used instead of the new chainable form, where available. Please open an issue if you are unable to replicate " +
-  "your use case: https://github.com/pytorch/pytorch/issues/new/choose.";
+  "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed " +
+  "form is used instead of the new chainable form, where available. Please open an issue if you are unable to " +
+  "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.";
 
 const SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate";
 
@@ -181,14 +181,14 @@ export class LRScheduler {
     const { optimizer } = this;
     if (steps.get(optimizer) !== optimizer.step) {
       warn(
-        "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make " +
-          `sure to call \`optimizer.step()\` before \`lr_scheduler.step()\`. ${SEE}`,
+        "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, " +
+          `make sure to call \`optimizer.step()\` before \`lr_scheduler.step()\`. ${SEE}`,
       );
     } else if (!optimizer._optCalled) {
       warn(
-        "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call " +
-          "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result " +
-          `in PyTorch skipping the first value of the learning rate schedule. ${SEE}`,
+        "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should " +
+          "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this " +
+          `will result in PyTorch skipping the first value of the learning rate schedule. ${SEE}`,
       );
     }
   }

@@ -280,9 +280,10 @@ export class ReduceLROnPlateau extends LRScheduler {
     if (groups.length !== f.min_lrs.length) {
       if (f.default_min_lr === null) {
         throw new RuntimeError(
-          `The number of param groups in the \`optimizer\` (${groups.length}) differs from when \`ReduceLROnPlateau\` ` +
-            `was initialized (${f.min_lrs.length}), usually due to a new param group being added to the optimizer. ` +
-            "Please modify the `min_lrs` field to match the length of the `optimizer` param groups.",
+          `The number of param groups in the \`optimizer\` (${groups.length}) differs from when ` +
+            `\`ReduceLROnPlateau\` was initialized (${f.min_lrs.length}), usually due to a new param group being ` +
+            "added to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` param " +
+            "groups.",
         );
       }
       f.min_lrs = new Array(groups.length).fill(f.default_min_lr);

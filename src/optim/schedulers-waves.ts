@@ -309,13 +309,13 @@ export interface OneCycleLROptions {
 type OneCycle = Required<OneCycleLROptions>;
 
 function totalOf(o: OneCycle): number {
-  const require = (name: string, value: number): number => {
+  const positive = (name: string, value: number): number => {
     if (value > 0 && Number.isInteger(value)) return value;
     throw new ValueError(`Expected positive integer ${name}, but got ${pythonText(value)}`);
   };
-  if (o.totalSteps !== null) return require("total_steps", o.totalSteps);
+  if (o.totalSteps !== null) return positive("total_steps", o.totalSteps);
   if (o.epochs !== null && o.stepsPerEpoch !== null) {
-    return require("epochs", o.epochs) * require("steps_per_epoch", o.stepsPerEpoch);
+    return positive("epochs", o.epochs) * positive("steps_per_epoch", o.stepsPerEpoch);
   }
   throw new ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)");
 }

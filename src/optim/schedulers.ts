@@ -102,9 +102,11 @@ export class MultiplicativeLR extends ByLambda {
  * @example
  * ```ts
  * const optimizer = new optim.SGD([new nn.Parameter(ones(1))], { lr: 0.5 });
- * const scheduler = new optim.lrScheduler.StepLR(optimizer, { stepSize: 1, gamma: 0.5 });
- * optimizer.step();
- * scheduler.step();
+ * const scheduler = new optim.lrScheduler.StepLR(optimizer, { stepSize: 3, gamma: 0.5 });
+ * for (let i = 0; i < 3; i++) {
+ *   optimizer.step();
+ *   scheduler.step();
+ * }
  * scheduler.getLastLr() // [0.25]
  * ```
  * @torch torch.optim.lr_scheduler.StepLR

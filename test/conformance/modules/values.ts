@@ -161,22 +161,20 @@ export class Comparer {
   }
 
   same(where: string, got: Any, want: Any): void {
-    if (Array.isArray(want)) return void this.list(where, got, want);
-    if (typeof want !== "object" || want === null) {
+    if (Array.isArray(want)) this.list(where, got, want);
+    else if (typeof want !== "object" || want === null) {
       const plain = typeof got === "bigint" ? Number(got) : got;
       if ((plain ?? null) !== want) this.f.fail(`${where}: ${String(got)} for ${String(want)}`);
-      return;
-    }
-    if ("$o" in want) return;
-    if ("$t" in want) return this.tensor(where, got, want.$t);
-    if ("$tu" in want) return this.list(where, got, want.$tu);
-    if ("$f" in want) {
-      const number = got instanceof this.values.lib.Tensor ? Number(got.item()) : Number(got);
-      if (!isClose(number, floatPart(want.$f), this.numbers)) this.f.fail(`${where}: ${number} for ${want.$f}`);
-      return;
-    }
-    if ("$map" in want) return this.map(where, got, want.$map);
-    this.f.fail(`${where}: cannot compare ${JSON.stringify(want).slice(0, 60)}`);
+    } else if ("$t" in want) this.tensor(where, got, want.$t);
+    else if ("$tu" in want) this.list(where, got, want.$tu);
+    else if ("$f" in want) this.number(where, got, floatPart(want.$f));
+    else if ("$map" in want) this.map(where, got, want.$map);
+    else if (!("$o" in want)) this.f.fail(`${where}: cannot compare ${JSON.stringify(want).slice(0, 60)}`);
+  }
+
+  private number(where: string, got: Any, want: number): void {
+    const number = got instanceof this.values.lib.Tensor ? Number(got.item()) : Number(got);
+    if (!isClose(number, want, this.numbers)) this.f.fail(`${where}: ${number} for ${want}`);
   }
 
   private list(where: string, got: Any, want: readonly Any[]): void {

@@ -181,12 +181,12 @@ pub fn Rmsprop(comptime momentum: bool, comptime centered: bool) type {
     };
 }
 
-/// Every element times the number in attribute 0.
+/// Every element times a number.
 pub const Scale = struct {
     pub const streams = 1;
     pub const steps = false;
 
     pub inline fn apply(comptime r: Rounding, n: Numbers, x: anytype) void {
-        x[0] = round(r, x[0] * number(@TypeOf(x[0]), n.attrs[0]));
+        x[0] = round(r, x[0] * number(@TypeOf(x[0]), n.attrs[abi.ScaleAttr.factor]));
     }
 };
