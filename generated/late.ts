@@ -273,6 +273,8 @@ export function formulaOf(name: string): unknown {
       return F.fminOtherBackward;
     case "gatherBackward":
       return F.gatherBackward;
+    case "gradientsOfParts":
+      return F.gradientsOfParts;
     case "huberBackward":
       return F.huberBackward;
     case "indexBackward":
@@ -349,6 +351,8 @@ export function formulaOf(name: string): unknown {
       return F.rollBackward;
     case "scaled":
       return F.scaled;
+    case "scaledList":
+      return F.scaledList;
     case "selectBackward":
       return F.selectBackward;
     case "selectedBackward":

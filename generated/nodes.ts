@@ -11,6 +11,30 @@ import type { DType } from "../src/tensor/dtype.ts";
 import type { Storage } from "../src/tensor/storage.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
+function make__foreach_add_List_Backward() {
+  return class _foreach_add_List_Backward extends Node {
+    declare counts: readonly number[];
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ForeachAddBackward0";
+    }
+    declare alpha: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const alpha = this.alpha;
+      return F.gradientsOfParts(this, this.counts, [
+        () => grads,
+        () => F.scaledList(grads, alpha),
+      ]);
+    }
+  };
+}
+let made__foreach_add_List_Backward: ReturnType<typeof make__foreach_add_List_Backward> | undefined;
+export function _foreach_add_List_Backward() {
+  return (made__foreach_add_List_Backward ??= make__foreach_add_List_Backward());
+}
+
 function make_index_Backward() {
   return class index_Backward extends Node {
     constructor() {

@@ -7,6 +7,7 @@ import * as $arith from "../src/dispatch/arith.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
 import * as $flip from "../src/dispatch/flip.ts";
+import * as $foreach from "../src/dispatch/foreach.ts";
 import * as $indexing from "../src/dispatch/indexing.ts";
 import * as $joining from "../src/dispatch/joining.ts";
 import * as $losses from "../src/dispatch/losses.ts";
@@ -200,6 +201,63 @@ export function tril_indices(row: number, col: number, offset: number, dtype: DT
 export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("triu_indices", triu_indices), [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.triuIndices(row, col, offset, dtype, device), requiresGrad);
+}
+
+export function _foreach_add_List(self: readonly Tensor[], other: readonly Tensor[], alpha: Scalar, out?: readonly Tensor[]): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_foreach_add_List", _foreach_add_List), [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  if (out !== undefined) {
+    $T.checkOut("_foreach_add", out, [self, other]);
+    return $T.finishOut($foreach.add(self, other, alpha, out), out) as Tensor[];
+  }
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $foreach.add(self, other, alpha, undefined);
+  const node = new ($N._foreach_add_List_Backward())();
+  node.counts = [self.length, other.length];
+  $T.connect(node, [self, other]);
+  node.alpha = alpha;
+  const r = $foreach.add(self, other, alpha, undefined);
+  return $T.record(r, node);
+}
+
+export function _foreach_mul_Scalar_(self: readonly Tensor[], scalar: Scalar): void {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_foreach_mul_Scalar_", _foreach_mul_Scalar_), [self, scalar]); if (r !== $A.PROCEED) return r as void; }
+  $T.checkWritten("_foreach_mul_", [self], []);
+  $foreach.scale(self, scalar);
+  $T.changed([self]);
+}
+
+export function _foreach_zero_(self: readonly Tensor[]): void {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_foreach_zero_", _foreach_zero_), [self]); if (r !== $A.PROCEED) return r as void; }
+  $T.checkWritten("_foreach_zero_", [self], []);
+  $foreach.zero(self);
+  $T.changed([self]);
+}
+
+export function _fused_adam_(self: readonly Tensor[], grads: readonly Tensor[], expAvgs: readonly Tensor[], expAvgSqs: readonly Tensor[], maxExpAvgSqs: readonly Tensor[], stateSteps: readonly Tensor[], lr: number, beta1: number, beta2: number, weightDecay: number, eps: number, amsgrad: boolean, maximize: boolean, decoupled: boolean): void {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_fused_adam_", _fused_adam_), [self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, decoupled]); if (r !== $A.PROCEED) return r as void; }
+  $T.checkWritten("_fused_adam_", [self, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps], [grads]);
+  $foreach.adam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, decoupled);
+  $T.changed([self, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps]);
+}
+
+export function _fused_sgd_(self: readonly Tensor[], grads: readonly Tensor[], momentumBufferList: readonly Tensor[], weightDecay: number, momentum: number, lr: number, dampening: number, nesterov: boolean, maximize: boolean, isFirstStep: boolean): void {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_fused_sgd_", _fused_sgd_), [self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep]); if (r !== $A.PROCEED) return r as void; }
+  $T.checkWritten("_fused_sgd_", [self, momentumBufferList], [grads]);
+  $foreach.sgd(self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep);
+  $T.changed([self, momentumBufferList]);
+}
+
+export function _fused_adagrad_(self: readonly Tensor[], grads: readonly Tensor[], stateSums: readonly Tensor[], stateSteps: readonly Tensor[], lr: number, lrDecay: number, weightDecay: number, eps: number, maximize: boolean): void {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_fused_adagrad_", _fused_adagrad_), [self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize]); if (r !== $A.PROCEED) return r as void; }
+  $T.checkWritten("_fused_adagrad_", [self, stateSums, stateSteps], [grads]);
+  $foreach.adagrad(self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize);
+  $T.changed([self, stateSums, stateSteps]);
+}
+
+export function _fused_rmsprop_(self: readonly Tensor[], grads: readonly Tensor[], squareAvgs: readonly Tensor[], momentumBufferList: readonly Tensor[], gradAvgs: readonly Tensor[], stateSteps: readonly Tensor[], lr: number, alpha: number, eps: number, weightDecay: number, momentum: number, centered: boolean, maximize: boolean): void {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_fused_rmsprop_", _fused_rmsprop_), [self, grads, squareAvgs, momentumBufferList, gradAvgs, stateSteps, lr, alpha, eps, weightDecay, momentum, centered, maximize]); if (r !== $A.PROCEED) return r as void; }
+  $T.checkWritten("_fused_rmsprop_", [self, squareAvgs, momentumBufferList, gradAvgs, stateSteps], [grads]);
+  $foreach.rmsprop(self, grads, squareAvgs, momentumBufferList, gradAvgs, stateSteps, lr, alpha, eps, weightDecay, momentum, centered, maximize);
+  $T.changed([self, squareAvgs, momentumBufferList, gradAvgs, stateSteps]);
 }
 
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
@@ -6772,6 +6830,13 @@ linspace ["linspace","linspace","","factory",["start","end","steps","dtype","dev
 logspace ["logspace","logspace","","factory",["start","end","steps","base","dtype","device","requiresGrad","out"],null,5]
 tril_indices ["tril_indices","trilIndices","","factory",["row","col","offset","dtype","device","requiresGrad"],null,4]
 triu_indices ["triu_indices","triuIndices","","factory",["row","col","offset","dtype","device","requiresGrad"],null,4]
+_foreach_add_List ["_foreach_add","_foreachAdd","List","op",["self","other","alpha","out"],[[0,1],[3],[]]]
+_foreach_mul_Scalar_ ["_foreach_mul_","_foreachMul","Scalar","op",["self","scalar"],[[0],[0],[]]]
+_foreach_zero_ ["_foreach_zero_","_foreachZero","","op",["self"],[[0],[0],[]]]
+_fused_adam_ ["_fused_adam_","_fusedAdam","","op",["self","grads","expAvgs","expAvgSqs","maxExpAvgSqs","stateSteps","lr","beta1","beta2","weightDecay","eps","amsgrad","maximize","decoupled"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
+_fused_sgd_ ["_fused_sgd_","_fusedSgd","","op",["self","grads","momentumBufferList","weightDecay","momentum","lr","dampening","nesterov","maximize","isFirstStep"],[[0,1,2],[0,2],[]]]
+_fused_adagrad_ ["_fused_adagrad_","_fusedAdagrad","","op",["self","grads","stateSums","stateSteps","lr","lrDecay","weightDecay","eps","maximize"],[[0,1,2,3],[0,2,3],[]]]
+_fused_rmsprop_ ["_fused_rmsprop_","_fusedRmsprop","","op",["self","grads","squareAvgs","momentumBufferList","gradAvgs","stateSteps","lr","alpha","eps","weightDecay","momentum","centered","maximize"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
 index ["index","index","","op",["self","indices"],[[0],[],[1]]]
 index_put ["index_put","indexPut","","op",["self","indices","values","accumulate"],[[0,2],[],[1]]]
 index_put_ ["index_put_","indexPut","","op",["self","indices","values","accumulate"],[[0,2],[0],[1]]]

@@ -137,6 +137,26 @@ export function modesOverlap(op: string, advice: Part): RuntimeError {
   return new RuntimeError(`${op}() was open across an await (or a yield) while another task opened or closed one: code of each ran in the mode of the other. ${part(advice)}`, { op, code: "mode_overlap" });
 }
 
+/** Tensor lists must have the same number of tensors, got {first} and {other} */
+export function listLengths(op: string | undefined, first: Part, other: Part): RuntimeError {
+  return new RuntimeError(`Tensor lists must have the same number of tensors, got ${part(first)} and ${part(other)}`, { op, code: "shape" });
+}
+
+/** Tensors at one place of the lists must have one dtype, got {first} and {other} */
+export function listDtypes(op: string | undefined, first: Part, other: Part): RuntimeError {
+  return new RuntimeError(`Tensors at one place of the lists must have one dtype, got ${part(first)} and ${part(other)}`, { op, code: "dtype" });
+}
+
+/** Tensors at one place of the lists must have one shape, got {first} and {other} */
+export function listShapes(op: string | undefined, first: Part, other: Part): RuntimeError {
+  return new RuntimeError(`Tensors at one place of the lists must have one shape, got ${part(first)} and ${part(other)}`, { op, code: "shape" });
+}
+
+/** Numbers of steps must be single floats or doubles, got {dtype} of shape {shape} */
+export function listSteps(op: string | undefined, dtype: Part, shape: Part): RuntimeError {
+  return new RuntimeError(`Numbers of steps must be single floats or doubles, got ${part(dtype)} of shape ${part(shape)}`, { op, code: "dtype" });
+}
+
 /** {name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad. */
 export function outNeedsNoGrad(op: string | undefined, name: Part): RuntimeError {
   return new RuntimeError(`${part(name)}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.`, { op, code: "out_requires_grad" });

@@ -68,6 +68,7 @@ export * as io from "./io/index.ts";
 export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors/safetensors.ts";
 export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
+export * as optim from "./optim/index.ts";
 export * as profiler from "./profiler/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
 export { Device, type DeviceLike, type DeviceName } from "./tensor/device.ts";

@@ -71,10 +71,16 @@ export function isTensorArg(a: Arg): boolean {
   return a.role.startsWith("Tensor");
 }
 
+/** The edges of an operand do not follow from its place where a list stands beside others. */
+export function hasListEdges(plan: NodePlan): boolean {
+  return plan.targets.length > 1 && plan.targets.some((a) => a.role === "TensorList");
+}
+
 function emitClass(plan: NodePlan): string {
   const { op } = plan;
   const out: string[] = [`class ${plan.className} extends Node {`];
   const special = specialArg(op);
+  if (hasListEdges(plan)) out.push("  declare counts: readonly number[];");
   const flags = [...(op.inplaceNode ? ["inplace"] : []), ...(special !== undefined ? ["special"] : [])];
   for (const flag of flags) out.push(`  declare ${flag}: boolean;`);
   // Written down, since one that the engine makes passes a list of arguments on; no fields, since each class would have
@@ -142,8 +148,18 @@ function usesNumbered(plan: NodePlan): boolean {
   return plan.formulas.some((f) => /\bresult0\b/.test(f.code));
 }
 
+/** The same where lists stand beside other operands: the gradients of each are asked for where one is wanted. */
+function emitListBody(plan: NodePlan): string[] {
+  const cells = plan.targets.map((a) => {
+    const f = plan.formulas.find(({ targets }) => camel(targets[0] as string) === a.name) as Formula;
+    return `      () => ${a.role === "TensorList" ? f.code : `[${f.code}]`},`;
+  });
+  return ["    return F.gradientsOfParts(this, this.counts, [", ...cells, "    ]);"];
+}
+
 /** One gradient for each edge; a list argument has as many edges as members. */
 function emitBody(plan: NodePlan): string[] {
+  if (hasListEdges(plan)) return emitListBody(plan);
   const lists = plan.targets.filter((a) => a.role === "TensorList");
   if ((lists.length > 0 || plan.op.listResult) && plan.targets.length === 1) {
     return [`    return ${(plan.formulas[0] as Formula).code};`];

@@ -2,12 +2,13 @@
 import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { lateTable, line } from "./lines.ts";
-import { geometryName, isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
+import { geometryName, hasListEdges, isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
 import { refusalsOf } from "./refusals.ts";
 import { symbolOf } from "./symbols.ts";
 import { typeOf } from "./types.ts";
 
-export const isMulti = (op: Op): boolean => op.results !== undefined || op.listResult === true;
+export const isMulti = (op: Op): boolean =>
+  op.results !== undefined || op.listResult === true || op.returns === "Tensor[]";
 
 export function resultType(op: Op): string {
   if (op.listResult) return "Tensor[]";
@@ -92,6 +93,10 @@ function connecting(plan: NodePlan, inplace: boolean): string[] {
     const test = special.role.startsWith("Tensor|") ? `$T.isTensor(${special.name})` : `${special.name} !== null`;
     out.push(`if (${test}) node.special = true;`);
   }
+  if (hasListEdges(plan)) {
+    const counts = plan.targets.map((a) => (a.role === "TensorList" ? `${a.name}.length` : "1"));
+    out.push(`node.counts = [${counts.join(", ")}];`);
+  }
   out.push(`$T.connect(node, [${plan.targets.map((a) => a.name).join(", ")}]);`);
   return out;
 }
@@ -136,7 +141,9 @@ function devicePlaces(op: Op, written: "out" | "self" | null): readonly (readonl
   const indices = tensors.filter((a) => INDEX_ROLES.includes(a.role)).map(placeOf);
   const operands = tensors.filter((a) => !INDEX_ROLES.includes(a.role)).map(placeOf);
   // The first operand of an in-place form is a number for the others when it is a single element, but is written.
-  const results = written === "self" ? operands.slice(0, 1) : written === "out" ? [op.args.length] : [];
+  const further = (op.writes ?? []).map((name) => op.args.findIndex((a) => a.name === camel(name)));
+  const results =
+    written === "self" ? [...operands.slice(0, 1), ...further] : written === "out" ? [op.args.length] : [];
   const lists = tensors.some((a) => a.role === "TensorList");
   const many = operands.length + indices.length + (written === "out" ? 1 : 0) > 1;
   return lists || many ? [operands, results, indices] : null;
@@ -190,10 +197,15 @@ function description(op: Op, form: Form): string {
 /** The statement with which a form begins. */
 function seam(op: Op, form: Form): string {
   const suffix = form === "inplace" ? "_" : "";
-  const type = form === "inplace" ? "Tensor" : resultType(op);
+  const type = form === "inplace" ? inplaceType(op) : resultType(op);
   const fn = `${op.fn}${suffix}`;
   const attend = `$A.attend($O("${fn}", ${fn}), [${formArgs(op, form).join(", ")}])`;
   return `  if ($A.attention.bits !== 0) { const r = ${attend}; if (r !== $A.PROCEED) return r as ${type}; }`;
+}
+
+/** An in-place form gives back the tensor that it wrote, and of a list nothing. */
+function inplaceType(op: Op): string {
+  return op.args[0]?.role === "TensorList" ? "void" : "Tensor";
 }
 
 /** Statements of an operator written with others: what those gave it, but for its result, is its own. */
@@ -238,7 +250,29 @@ function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
   return lines;
 }
 
+/** An in-place form that writes a list, or several arguments, and has no gradient. */
+function emitWriting(op: Op, model: Model): string[] {
+  const [self, ...rest] = op.args as [Arg, ...Arg[]];
+  const isWritten = (a: Arg): boolean => a === self || (op.writes ?? []).some((name) => camel(name) === a.name);
+  const names = (list: readonly Arg[]): string => list.map((a) => a.name).join(", ");
+  const written = names([self, ...rest].filter(isWritten));
+  const read = names(rest.filter((a) => isTensorArg(a) && !isWritten(a)));
+  const list =
+    inplaceType(op) === "void" ? params(op, false) : params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
+  return [
+    `export function ${op.fn}_(${list}): ${inplaceType(op)} {`,
+    seam(op, "inplace"),
+    `  $T.checkWritten("${op.name}_", [${written}], [${read}]);`,
+    `  ${forward(op, model, self.name, true)};`,
+    `  $T.changed([${written}]);`,
+    ...(inplaceType(op) === "void" ? [] : [`  return ${self.name};`]),
+    "}",
+    "",
+  ];
+}
+
 function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
+  if (inplaceType(op) === "void" || op.writes !== undefined) return emitWriting(op, model);
   const self = (op.args[0] as Arg).name;
   const list = params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
   const lines = [`export function ${op.fn}_(${list}): Tensor {`, seam(op, "inplace")];
@@ -308,7 +342,8 @@ export function emitOps(model: Model): string {
     const plan = planOf(op, model);
     if (op.impl !== undefined && op.kind !== "composite") modules.add(moduleOf(op.impl)[0]);
     if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op, model), "");
-    if (has(op, "function") || has(op, "method") || has(op, "property") || op.internal) {
+    const writesOnly = op.internal && op.variants.length === 1 && has(op, "inplace");
+    if (has(op, "function") || has(op, "method") || has(op, "property") || (op.internal && !writesOnly)) {
       body.push(...emitPlain(op, op.inplaceGradOnly ? null : plan, model));
       described.push(description(op, "plain"));
     }

@@ -74,7 +74,7 @@ const KNOWN = new Set(
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
     "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
-    "example inplaceExample throws ofDtype direct"
+    "example inplaceExample throws ofDtype direct writes"
   ).split(" "),
 );
 
@@ -128,6 +128,7 @@ function checkOp(op: Omit<Op, "transforms">): void {
   if ((has("method") || has("inplace")) && !op.args.some((a) => a.role.startsWith("Tensor"))) {
     complain("a method needs a tensor argument");
   }
+  checkLists(op, complain);
   if (typeof op.grad === "object" && !op.node) complain("formulas need `node`");
   if (typeof op.grad === "object") checkGradNames(op, complain);
   if (op.grad === "composite" && op.kind !== "composite") complain('grad "composite" is for composites');
@@ -141,6 +142,55 @@ function checkGradNames(op: Omit<Op, "transforms">, complain: (text: string) => 
       else if (!arg.role.startsWith("Tensor")) complain(`gradient for "${name}", which is no tensor`);
     }
   }
+}
+
+/** What is not known of lists of tensors is refused here: emitters take them for single tensors. */
+function checkLists(op: Omit<Op, "transforms">, complain: (text: string) => never): void {
+  const has = (v: string): boolean => (op.variants as readonly string[]).includes(v);
+  const role = (name: string): Role | undefined => op.args.find((a) => a.name === camel(name))?.role;
+  const lists = op.args.filter((a) => a.role === "TensorList");
+  const first = op.args[0]?.role;
+  for (const { name, role, fallback } of op.args) {
+    const isList = role === "TensorList";
+    if (fallback === "[]" && !isList) complain(`"${name}" is no list of tensors, and cannot have an empty one`);
+    if (isList && fallback !== undefined && fallback !== "[]") complain(`the default of "${name}" can only be []`);
+  }
+  if (lists.length > 0 && op.kind !== "op" && op.kind !== "composite") complain(`kind "${op.kind}" takes no lists`);
+  if (first === "TensorList" && (has("method") || has("property"))) complain("a list has no methods");
+  if (has("inplace")) {
+    if (first === "Tensor?" || first === "Tensor?[]") complain(`an in-place form cannot write a ${first}`);
+    if (first === "TensorList" && !op.internal) complain("an in-place form of a list is for internal operators only");
+    if (first === "TensorList" && op.kind !== "op") complain('an in-place form of a list is of kind "op"');
+    if (first === "TensorList" && op.grad !== "none") complain("an in-place form of a list has no gradient");
+  }
+  for (const name of op.writes ?? []) {
+    const written = role(name);
+    if (!has("inplace")) complain("`writes` is for in-place forms");
+    if (written !== "Tensor" && written !== "TensorList") complain(`writes "${name}", which is no tensor and no list`);
+    if (typeof op.grad === "object") complain("an operator that writes several arguments has no gradient");
+    if (camel(name) === op.args[0]?.name) complain(`the in-place form writes "${name}" by itself`);
+  }
+  if (op.returns !== undefined && op.results !== undefined) complain("has `returns` and `results`");
+  if (op.returns === "Tensor[]" && op.kind !== "op") complain('a list of results is for kind "op"');
+  if (typeof op.grad === "object") checkListGradients(op, complain);
+}
+
+function checkListGradients(op: Omit<Op, "transforms">, complain: (text: string) => never): void {
+  const targets = Object.keys(op.grad as object).flatMap((key) => key.split(",").map((s) => camel(s.trim())));
+  const isList = (name: string): boolean => op.args.find((a) => a.name === name)?.role === "TensorList";
+  const formulas = Object.entries(op.grad as object) as [string, string][];
+  if (op.returns === "Tensor[]" && formulas.some(([, text]) => /\bresult\d*\b/.test(text))) {
+    complain("a formula cannot read a list of results");
+  }
+  if (op.returns === "Tensor[]" && formulas.some(([, text]) => /\bgrad\b/.test(text))) {
+    complain("the gradients of a list of results are `grads`");
+  }
+  if (targets.length < 2 || !targets.some(isList)) return;
+  for (const [key, text] of formulas) {
+    if (key.includes(",")) complain(`one formula for "${key}": each of several operands has its own beside a list`);
+    if (/\bneeds\b/.test(text)) complain("`needs` counts operands, of which lists have several");
+  }
+  if (op.saves !== undefined) complain("`saves` is not known beside gradients of lists and others");
 }
 
 /** Gives a table of a file by its name. */

@@ -36,7 +36,7 @@ export type Role =
   | "Source?";
 
 /** A role alone means the argument is required; a pair gives its default. */
-export type ArgSchema = Role | readonly [Role, string | number | boolean | null];
+export type ArgSchema = Role | readonly [Role, string | number | boolean | null | readonly []];
 
 /** How the dtypes of the operands give the dtype of computation and of the result. */
 export type Promotion = "arith" | "float" | "compare" | "bool" | "same" | "bitwise" | "abs" | "none";
@@ -139,8 +139,10 @@ export interface OpSchema {
   readonly fast?: readonly string[];
   /** `module.function` in src/dispatch (kinds view, op, factory) or src/autograd/composites (composite). */
   readonly impl?: string;
-  /** What the result is, where it is no tensor. */
-  readonly returns?: "boolean";
+  /** What the result is, where it is no tensor. An in-place form of a list has none, whatever the others give. */
+  readonly returns?: "boolean" | "Tensor[]";
+  /** Further arguments that the in-place form writes, beside the first: torch's `(a!)`. */
+  readonly writes?: readonly string[];
   /** The result is of bools, which `promote` does not say. */
   readonly ofBools?: boolean;
   /** The result has the dtype of the argument `dtype`, which the compiler follows. */

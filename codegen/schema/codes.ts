@@ -260,4 +260,33 @@ export const codes = [
     doc: "Attributes by place: the state's address, then the distribution's parameters.",
     values: { generator: 0, first: 1, second: 2, third: 3 },
   },
+  { name: "ScaleAttr", family: "foreach", type: "usize", doc: "Attributes by place.", values: { factor: 0 } },
+  {
+    name: "AdamAttr",
+    family: "foreach",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { lr: 0, beta1: 1, beta2: 2, eps: 3, weight_decay: 4, amsgrad: 5, maximize: 6, decoupled: 7 },
+  },
+  {
+    name: "SgdAttr",
+    family: "foreach",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { lr: 0, momentum: 1, dampening: 2, weight_decay: 3, nesterov: 4, maximize: 5, first: 6 },
+  },
+  {
+    name: "AdagradAttr",
+    family: "foreach",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { lr: 0, lr_decay: 1, eps: 2, weight_decay: 3, maximize: 4 },
+  },
+  {
+    name: "RmspropAttr",
+    family: "foreach",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { lr: 0, alpha: 1, eps: 2, weight_decay: 3, momentum: 4, centered: 5, maximize: 6 },
+  },
 ] as const satisfies readonly CodesRow[];

@@ -3,6 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "../tensor/complex.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { Gradients } from "./node.ts";
 
 /** The conjugate of a number or a tensor; real values are themselves. */
 export function conj<T extends Tensor | Scalar>(x: T): T {
@@ -13,6 +14,30 @@ export function conj<T extends Tensor | Scalar>(x: T): T {
 /** grad * k, without work for k = 1. */
 export function scaled(grad: Tensor, k: Scalar): Tensor {
   return k === 1 ? grad : grad.mul(conj(k));
+}
+
+/** The same for the gradients of a list of results. */
+export function scaledList(grads: Gradients, k: Scalar): Gradients {
+  return grads.map((grad) => (grad === null ? null : scaled(grad, k)));
+}
+
+/**
+ * The gradients of operands of which some are lists, one for each member: `parts` gives those of an operand, and is
+ * asked where one of its edges wants any. Those of a member that wants none are left out.
+ */
+export function gradientsOfParts(
+  node: { readonly next: readonly unknown[] },
+  counts: readonly number[],
+  parts: readonly (() => readonly (Tensor | null)[])[],
+): Gradients {
+  const all: Gradients = [];
+  for (const [i, count] of counts.entries()) {
+    const start = all.length;
+    const edges = node.next.slice(start, start + count);
+    const given = edges.some((edge) => edge !== null) ? (parts[i] as () => readonly (Tensor | null)[])() : [];
+    for (const [k, edge] of edges.entries()) all.push(edge === null ? null : (given[k] ?? null));
+  }
+  return all;
 }
 
 /** Operators whose gradient is not defined say so in the backward pass, with the name of the form that was called. */

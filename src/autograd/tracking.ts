@@ -91,6 +91,24 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   if (own && isLeaf(self)) throw texts.leafInPlace(undefined);
 }
 
+type Operands = readonly (Tensor | null | readonly (Tensor | null)[])[];
+
+/** The same for operators that write lists, or several arguments, and have no gradient. */
+export function checkWritten(op: string, written: Operands, read: Operands): void {
+  if (!gradMode.enabled) return;
+  const others = [...written, ...read];
+  for (const t of written.flat()) if (t !== null) checkInplace(t, others);
+  if (tracks(others)) throw texts.noDerivative(undefined, op);
+}
+
+/** After an operator that wrote these. */
+export function changed(written: Operands): void {
+  for (const x of written) {
+    if (x instanceof Tensor) x._version.value++;
+    else if (x !== null) for (const t of x) if (t !== null) t._version.value++;
+  }
+}
+
 /** After a recorded in-place operation: the tensor, or the base that it is a view of, gets a new node. */
 export function rebaseHistory(self: Tensor, node: Node): void {
   if (self.dtype.category < 2 && node.anyResult) return;

@@ -30,3 +30,4 @@ export {
   type TransformerLayerOptions,
   type TransformerOptions,
 } from "./transformer.ts";
+export * as utils from "./utils.ts";

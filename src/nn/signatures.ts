@@ -119,6 +119,11 @@ const KAIMING = "tensor:tensor | a:number mode:any nonlinearity:string generator
 /** Functions; those of `nn.init` by their own names. */
 export const FUNCTIONS = {
   deepcopy: "module:module",
+  getTotalNorm: "tensors:any normType?:number errorIfNonfinite?:bool foreach?:bool?",
+  clipGradNorm_: "parameters:any maxNorm:number normType?:number errorIfNonfinite?:bool foreach?:bool?",
+  clipGradValue_: "parameters:any clipValue:number foreach?:bool?",
+  parametersToVector: "parameters:any",
+  vectorToParameters: "vec:any parameters:any",
   calculateGain: "nonlinearity:string param?:notDict",
   calculateFanInAndFanOut: "tensor:tensor",
   uniform_: `tensor:tensor a?:number b?:number ${DRAWN}`,

@@ -35,6 +35,9 @@ const code: Code = {
     ["lights.knot", 1],
     ["lights.flare", 4],
     ["lights.fade", 4],
+    ["lights.hang", 5],
+    ["lights.tie", 2],
+    ["lights.plait", 5],
   ]),
 };
 const artefacts = artefactsOf(loadModel(join(import.meta.dir, "golden"), code));

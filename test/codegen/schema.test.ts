@@ -73,8 +73,52 @@ const ENTRIES: readonly [changes: object, message: string][] = [
   [{ ...op, args: { self: "Tensor", other: "Tensor" } }, 'needs "batch", which does not follow from its roles'],
 ];
 
+const list = { ...op, batch: "each", args: { self: "TensorList", other: "TensorList" }, grad: "none" } as const;
+const inner = { ...list, internal: true, variants: ["inplace"] } as const;
+
+/** What is not known of lists of tensors. */
+const LISTS: readonly [changes: object, message: string][] = [
+  [{ ...list, variants: ["method"] }, "a list has no methods"],
+  [{ ...list, variants: ["inplace"] }, "an in-place form of a list is for internal operators only"],
+  [{ ...inner, grad: { self: "grads" } }, "an in-place form of a list has no gradient"],
+  [{ ...inner, kind: "composite", impl: "composites.hstack" }, 'an in-place form of a list is of kind "op"'],
+  [{ ...list, kind: "view", variants: ["function"] }, 'kind "view" takes no lists'],
+  [{ ...list, args: { self: "Tensor?[]" }, variants: ["inplace"] }, "an in-place form cannot write a Tensor?[]"],
+  [{ ...inner, args: { self: ["TensorList", 3] } }, 'the default of "self" can only be []'],
+  [{ ...inner, args: { self: "TensorList", n: ["Int", []] } }, '"n" is no list of tensors'],
+  [{ ...inner, writes: ["nobody"] }, 'writes "nobody", which is no tensor and no list'],
+  [{ ...inner, writes: ["self"] }, 'the in-place form writes "self" by itself'],
+  [{ ...list, variants: ["function"], writes: ["other"] }, "`writes` is for in-place forms"],
+  [
+    { args: { self: "Tensor", other: "Tensor" }, writes: ["other"] },
+    "an operator that writes several arguments has no gradient",
+  ],
+  [{ ...list, variants: [], returns: "Tensor[]", results: ["a", "b"] }, "has `returns` and `results`"],
+  [{ returns: "Tensor[]" }, 'a list of results is for kind "op"'],
+  [
+    { ...list, variants: [], returns: "Tensor[]", grad: { self: "[result]" } },
+    "a formula cannot read a list of results",
+  ],
+  [
+    { ...list, variants: [], returns: "Tensor[]", grad: { self: "[grad]" } },
+    "the gradients of a list of results are `grads`",
+  ],
+  [
+    { ...list, variants: [], grad: { "self, other": "[grad]" } },
+    'one formula for "self, other": each of several operands has its own beside a list',
+  ],
+  [
+    { ...list, variants: [], grad: { self: "needs[0] ? [grad] : []", other: "[grad]" } },
+    "`needs` counts operands, of which lists have several",
+  ],
+  [
+    { ...list, variants: [], saves: ["self"], grad: { self: "[grad]", other: "[grad]" } },
+    "`saves` is not known beside gradients of lists and others",
+  ],
+];
+
 describe("entries that are refused", () => {
-  for (const [changes, message] of ENTRIES) {
+  for (const [changes, message] of [...ENTRIES, ...LISTS]) {
     test(message, () => {
       expect(() => read(changes)).toThrow(message);
     });

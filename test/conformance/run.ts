@@ -9,6 +9,8 @@ import { parseArgs } from "node:util";
 import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
 import { familyOf } from "./case-types.ts";
+import { MODULE_FAMILIES, runModuleCase } from "./modules/runner.ts";
+import type { ModuleCase } from "./modules/values.ts";
 import { appliesOnDevice, deviceBytes, deviceStorage, deviceWait } from "./on-device.ts";
 import { failureText, readKnown, summarize, summaryText } from "./report.ts";
 import { hasMetaForm, placed, readMetaLines, runOnMeta } from "./run-meta.ts";
@@ -75,6 +77,7 @@ async function main(): Promise<number> {
   const outcomes: Outcome[] = cases.map((c) => {
     // Written before the run: after a native crash the last line names the case.
     if (flags.trace) writeSync(2, `${c.id}\n`);
+    if (MODULE_FAMILIES.has(String(c.fam))) return runModuleCase(runner.adapter, set.blob, c as unknown as ModuleCase);
     if (device !== undefined) return runner.run(set, placed(c), options);
     return lines === undefined ? runner.run(set, c, options) : runOnMeta(runner, set, c, lines.get(c.id));
   });

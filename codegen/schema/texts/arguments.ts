@@ -156,4 +156,28 @@ export const texts = [
       "{op}() was open across an await (or a yield) while another task opened or closed one: code of each ran in " +
       "the mode of the other. {advice}",
   },
+  {
+    name: "listLengths",
+    error: "RuntimeError",
+    code: "shape",
+    text: "Tensor lists must have the same number of tensors, got {first} and {other}",
+  },
+  {
+    name: "listDtypes",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "Tensors at one place of the lists must have one dtype, got {first} and {other}",
+  },
+  {
+    name: "listShapes",
+    error: "RuntimeError",
+    code: "shape",
+    text: "Tensors at one place of the lists must have one shape, got {first} and {other}",
+  },
+  {
+    name: "listSteps",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "Numbers of steps must be single floats or doubles, got {dtype} of shape {shape}",
+  },
 ] as const satisfies readonly TextSchema[];

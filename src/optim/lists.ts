@@ -1,0 +1,69 @@
+/** Which parameters one native call takes: the others go through operators, one after the other. */
+import { isListed } from "../dispatch/foreach.ts";
+import { hasInternalOverlap, mayOverlap } from "../dispatch/overlap.ts";
+import { CPU } from "../tensor/device.ts";
+import { float32, float64 } from "../tensor/dtype.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { bytesNeeded, Tensor } from "../tensor/tensor.ts";
+
+type List = readonly Tensor[];
+
+const repeats = (t: Tensor): boolean => !t._contiguous && (hasInternalOverlap(t) || mayOverlap(t));
+
+/** Whether the tensors of one parameter are what kernels over lists take. */
+function fits(p: Tensor, others: readonly List[], i: number): boolean {
+  if (!isListed(p.dtype) || p._storage.device !== CPU || p._bits !== 0 || repeats(p)) return false;
+  for (const list of others) {
+    const t = list[i] as Tensor;
+    if (t.dtype !== p.dtype || t._storage.device !== CPU || t._bits !== 0 || repeats(t)) return false;
+    if (t._shape !== p._shape && !sameSizes(t._shape, p._shape)) return false;
+  }
+  return true;
+}
+
+function fitsAsStep(t: Tensor): boolean {
+  return t._shape.length === 0 && t._storage.device === CPU && (t.dtype === float32 || t.dtype === float64);
+}
+
+const endOf = (t: Tensor): number => bytesNeeded(t._shape, t._strides, t._offset, t.dtype.itemsize);
+
+/** Whether no byte is written for two members: those of one storage lie apart. */
+function areApart(written: readonly List[]): boolean {
+  const seen = new Map<object, Tensor[]>();
+  let shared = false;
+  for (const list of written) {
+    for (const t of list) {
+      const before = seen.get(t._storage);
+      if (before === undefined) seen.set(t._storage, [t]);
+      else {
+        before.push(t);
+        shared = true;
+      }
+    }
+  }
+  if (!shared) return true;
+  for (const list of seen.values()) {
+    list.sort((a, b) => a._offset * a.dtype.itemsize - b._offset * b.dtype.itemsize);
+    for (let i = 1; i < list.length; i++) {
+      const t = list[i] as Tensor;
+      if (t._offset * t.dtype.itemsize < endOf(list[i - 1] as Tensor)) return false;
+    }
+  }
+  return true;
+}
+
+/**
+ * Whether one native call does a step of these parameters as the operators would: floats on the CPU, states and
+ * gradients like them, nothing written twice, and plain numbers for options.
+ */
+export function listable(params: List, grads: List, states: readonly List[], steps: List, numbers: List | unknown[]) {
+  for (const x of numbers) if (typeof x !== "number") return false;
+  const others = [grads, ...states];
+  for (let i = 0; i < params.length; i++) if (!fits(params[i] as Tensor, others, i)) return false;
+  return steps.every(fitsAsStep) && areApart([params, ...states, steps]);
+}
+
+/** A number, or the number that a tensor of one element holds. */
+export function numberOf(x: number | Tensor): number {
+  return x instanceof Tensor ? (x.item() as number) : x;
+}

@@ -1,0 +1,32 @@
+// Runs cases for modules, optimisers and schedules. Whatever a case does, it becomes an outcome.
+import { type Adapter, NoSuchOp } from "../adapter.ts";
+import { Findings } from "../compare.ts";
+import { firstLine } from "../run-opinfo.ts";
+import type { Outcome } from "../runner.ts";
+import { runModule } from "./run-module.ts";
+import { runOptim, runSched } from "./run-optim.ts";
+import { type ModuleCase, Values } from "./values.ts";
+
+const RUNNERS: Readonly<Record<string, (values: Values, c: ModuleCase, f: Findings) => void>> = {
+  module: runModule,
+  optim: runOptim,
+  sched: runSched,
+};
+
+/** Families of these sets; the others have no runner yet, and are skipped. */
+export const MODULE_FAMILIES = new Set("module optim sched loader func autograd init api gradgrad".split(" "));
+
+export function runModuleCase(adapter: Adapter, blob: Uint8Array, c: ModuleCase): Outcome {
+  const f = new Findings();
+  const run = RUNNERS[c.fam];
+  if (run === undefined) {
+    return { id: c.id, op: c.op, status: "skipped", reasons: [`family ${c.fam} is not read yet`], soft: [] };
+  }
+  try {
+    adapter.lib.manualSeed(0);
+    run(new Values(adapter.lib, blob, c, c.fam === "optim"), c, f);
+  } catch (error) {
+    f.fail(error instanceof NoSuchOp ? error.message : `runner: ${firstLine(error)}`);
+  }
+  return { id: c.id, op: c.op, status: f.hard.length > 0 ? "failed" : "passed", reasons: f.hard, soft: f.soft };
+}
