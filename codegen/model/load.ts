@@ -95,12 +95,18 @@ export function toOp(raw: OpSchema, where: Node, file: string): Op {
     key,
     args,
     publicName: camel(raw.name),
-    fn: key.replace(/[^A-Za-z0-9]+/g, "_"),
+    fn: functionName(key, args),
     file,
     where,
   };
   checkOp(op);
   return { ...op, transforms: transformsOf(op) };
+}
+
+/** What its function is called where it runs: not as one of its arguments, which would hide it. */
+function functionName(key: string, args: readonly Arg[]): string {
+  const name = key.replace(/[^A-Za-z0-9]+/g, "_");
+  return args.some((a) => a.name === name) ? `op_${name}` : name;
 }
 
 function checkOp(op: Omit<Op, "transforms">): void {

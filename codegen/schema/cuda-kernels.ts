@@ -3,6 +3,7 @@
  * zig/src/cuda/launch.zig; test/cuda/golden.test.ts finds a kernel that is named here without one, or has one unnamed.
  */
 export const cudaKernels = [
+  "activation.*",
   "binary.*",
   "copy.*",
   "index.*",

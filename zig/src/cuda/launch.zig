@@ -183,6 +183,7 @@ const comparison = number_of("reduce", "equal");
 const Plan = struct { family: []const u8, run: *const fn (call: *const Call) Failure!void, makes: bool = false };
 
 const plans = [_]Plan{
+    .{ .family = "activation", .run = pointwise.run, .makes = true },
     .{ .family = "unary", .run = pointwise.run, .makes = true },
     .{ .family = "binary", .run = pointwise.run, .makes = true },
     .{ .family = "ternary", .run = pointwise.run, .makes = true },
