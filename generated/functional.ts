@@ -47,7 +47,8 @@ import type {
   BucketizeArgs,
   BucketizeOptions,
   CatArgs,
-  CeluArgs,
+  CeluAlphaArgs,
+  CeluAlphaFloatArgs,
   ChunkArgs,
   ClampArgs,
   ClampMaxArgs,
@@ -276,6 +277,7 @@ import type {
   ScatterSrcArgs,
   ScatterSrcTensorArgs,
   ScatterValueArgs,
+  ScatterValueReduceOutArgs,
   ScatterValueScalarArgs,
   ScatterValuereduceArgs,
   SearchsortedArgs,
@@ -308,8 +310,8 @@ import type {
   TensorSplitArgs,
   TensorSplitIndicesArgs,
   TensorSplitTensorArgs,
-  ThresholdArgs,
-  ThresholdValueArgs,
+  ThresholdThresholdValueArgs,
+  ThresholdThresholdValueOutArgs,
   TileArgs,
   TopkArgs,
   TopkDimOptions,
@@ -1631,12 +1633,29 @@ export function ceil(self: unknown, options?: unknown): Tensor {
  * ```
  * @torch torch.celu
  */
-export function celu(input: Tensor, alpha?: number | CeluArgs): Tensor;
+export function celu(input: Tensor, alpha?: number | CeluAlphaFloatArgs): Tensor;
 /** alpha (exp(x / alpha) - 1) below zero, x above. @torch torch.celu */
-export function celu(input: Tensor | { input: Tensor } & CeluArgs): Tensor;
+export function celu(input: Tensor | { input: Tensor } & CeluAlphaFloatArgs): Tensor;
 export function celu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.celu(args[0], 1);
   return A.call<Tensor>("celu", $T("celu", [O.celu]), args);
+}
+
+/**
+ * Replaces each negative element x of a tensor by alpha (exp(x / alpha) - 1).
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * celu_(tensor([-1, 2])) // tensor([-0.6321,  2.0000])
+ * ```
+ * @torch torch.celu_
+ */
+export function celu_(input: Tensor, alpha?: number | CeluAlphaArgs): Tensor;
+/** Replaces each negative element x of a tensor by alpha (exp(x / alpha) - 1). @torch torch.celu_ */
+export function celu_(input: Tensor | { input: Tensor } & CeluAlphaArgs): Tensor;
+export function celu_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.celu_(args[0], 1);
+  return A.call<Tensor>("celu_", $T("celu_", [O.celu_]), args);
 }
 
 /**
@@ -5395,8 +5414,7 @@ export function pow(...args: unknown[]): Tensor {
 }
 
 /**
- * x, or a slope times x where that is below zero: one slope for all, or one for each channel, the
- * second dimension.
+ * x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1).
  * @throws RuntimeError unless there is one slope or one for each channel, of the dtype of the input
  * @example
  * ```ts
@@ -5405,9 +5423,9 @@ export function pow(...args: unknown[]): Tensor {
  * @torch torch.prelu
  */
 export function prelu(input: Tensor, weight: Tensor): Tensor;
-/** x, or a slope times x where that is below zero: one slope for all, or one for each channel, the second dimension. @torch torch.prelu */
+/** x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1). @torch torch.prelu */
 export function prelu(options: { input: Tensor } & PreluArgs): Tensor;
-/** x, or a slope times x where that is below zero: one slope for all, or one for each channel, the second dimension. @torch torch.prelu */
+/** x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1). @torch torch.prelu */
 export function prelu(input: Tensor, weight: Tensor | PreluArgs): Tensor;
 export function prelu(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.prelu(args[0], args[1]);
@@ -6049,7 +6067,7 @@ export function scatter(input: Tensor, options: ScatterArgs | ScatterValueArgs |
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
 export function scatter(options: { input: Tensor } & ScatterArgs | { input: Tensor } & ScatterValueArgs | { input: Tensor } & ScatterReduceArgs | { input: Tensor } & ScatterValuereduceArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, value: Scalar | ThresholdValueArgs | ScatterValueScalarArgs): Tensor;
+export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, value: Scalar | ScatterValueScalarArgs | ScatterValueReduceOutArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
 export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | ScatterSrcArgs | ScatterSrcTensorArgs): Tensor;
 export function scatter(...args: unknown[]): Tensor {
@@ -6912,13 +6930,33 @@ export function tensorSplit(...args: unknown[]): Tensor[] {
  */
 export function threshold(input: Tensor, threshold: Scalar, value: Scalar, options?: OutOptions): Tensor;
 /** `value` for what is not above `threshold`, else the element. @torch torch.threshold */
-export function threshold(input: Tensor, options: ThresholdArgs): Tensor;
+export function threshold(input: Tensor, options: ThresholdThresholdValueOutArgs): Tensor;
 /** `value` for what is not above `threshold`, else the element. @torch torch.threshold */
-export function threshold(options: { input: Tensor } & ThresholdArgs): Tensor;
+export function threshold(options: { input: Tensor } & ThresholdThresholdValueOutArgs): Tensor;
 /** `value` for what is not above `threshold`, else the element. @torch torch.threshold */
-export function threshold(input: Tensor, threshold: Scalar, value: Scalar | ThresholdValueArgs): Tensor;
+export function threshold(input: Tensor, threshold: Scalar, value: Scalar | ScatterValueScalarArgs): Tensor;
 export function threshold(...args: unknown[]): Tensor {
   return A.call<Tensor>("threshold", $T("threshold", [O.op_threshold]), args);
+}
+
+/**
+ * Replaces what is not above `threshold` by `value`.
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * threshold_(tensor([-1, 2]), 0, 20) // tensor([20.,  2.])
+ * ```
+ * @torch torch.threshold_
+ */
+export function threshold_(input: Tensor, threshold: Scalar, value: Scalar): Tensor;
+/** Replaces what is not above `threshold` by `value`. @torch torch.threshold_ */
+export function threshold_(input: Tensor, options: ThresholdThresholdValueArgs): Tensor;
+/** Replaces what is not above `threshold` by `value`. @torch torch.threshold_ */
+export function threshold_(options: { input: Tensor } & ThresholdThresholdValueArgs): Tensor;
+/** Replaces what is not above `threshold` by `value`. @torch torch.threshold_ */
+export function threshold_(input: Tensor, threshold: Scalar, value: Scalar | IndexFillValueScalarArgs): Tensor;
+export function threshold_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("threshold_", $T("threshold_", [O.threshold_]), args);
 }
 
 /**
@@ -7600,6 +7638,7 @@ bucketize [[[["self","Tensor"],["boundaries","Tensor"],["outInt32","Bool",false]
 cat [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
 ceil [[[["self","Tensor"]],1,1]]
 celu [[[["self","Tensor"],["alpha","Float",1]],2,0]]
+celu_ [[[["self","Tensor"],["alpha","Float",1]],2,0]]
 chunk [[[["self","Tensor"],["chunks","Int"],["dim","Dim",0]],3,0]]
 clamp [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,1],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,1]]
 clampMax [[[["self","Tensor"],["max","Scalar"]],2,1],[[["self","Tensor"],["max","Tensor"]],2,1]]
@@ -7805,6 +7844,7 @@ tan [[[["self","Tensor"]],1,1]]
 tanh [[[["self","Tensor"]],1,1]]
 tensorSplit [[[["self","Tensor"],["sections","Int"],["dim","Dim",0]],3,0],[[["self","Tensor"],["indices","Sizes"],["dim","Dim",0]],3,0],[[["self","Tensor"],["tensorIndicesOrSections","Tensor"],["dim","Dim",0]],3,0]]
 threshold [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,1]]
+threshold_ [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]
 tile [[[["self","Tensor"],["dims","Sizes"]],2,0]]
 topk [[[["self","Tensor"],["k","Int"],["dim","Dim",-1],["largest","Bool",true],["sorted","Bool",true]],5,2]]
 transpose [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]

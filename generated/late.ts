@@ -20,6 +20,8 @@ export function compositeOf(name: string): unknown {
       return C.byte;
     case "cdouble":
       return C.cdouble;
+    case "celuInplace":
+      return C.celuInplace;
     case "cfloat":
       return C.cfloat;
     case "char":
@@ -64,8 +66,6 @@ export function compositeOf(name: string): unknown {
       return C.float;
     case "functionalCelu":
       return C.functionalCelu;
-    case "functionalCeluInplace":
-      return C.functionalCeluInplace;
     case "functionalHardshrink":
       return C.functionalHardshrink;
     case "functionalLogSoftmax":
@@ -80,8 +80,6 @@ export function compositeOf(name: string): unknown {
       return C.functionalSoftmax;
     case "functionalThreshold":
       return C.functionalThreshold;
-    case "functionalThresholdInplace":
-      return C.functionalThresholdInplace;
     case "gelu":
       return C.gelu;
     case "glu":
@@ -234,6 +232,8 @@ export function compositeOf(name: string): unknown {
       return C.tensorSplitAt;
     case "tensorSplitBy":
       return C.tensorSplitBy;
+    case "thresholdInplace":
+      return C.thresholdInplace;
     case "tile":
       return C.tile;
     case "toDevice":

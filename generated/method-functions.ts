@@ -27,7 +27,6 @@ import type {
   BitwiseXorArgs,
   CauchyArgs,
   CauchyInplaceOptions,
-  CeluArgs,
   ClampInplaceArgs,
   ClampInplaceOptions,
   ClampMaxArgs,
@@ -140,6 +139,7 @@ import type {
   ScatterOptions,
   ScatterSrcArgs,
   ScatterSrcTensorArgs,
+  ScatterValueReduceOutArgs,
   ScatterValueScalarArgs,
   SetArgs,
   SetInplaceOptions,
@@ -154,8 +154,6 @@ import type {
   StdGeneratorOptions,
   SubArgs,
   SumToSizeArgs,
-  ThresholdArgs,
-  ThresholdValueArgs,
   ToArgs,
   ToCopyBoolOptions,
   ToCopyOptions,
@@ -1143,25 +1141,6 @@ export function ceil_(self: unknown, options?: unknown): Tensor {
     return A.byName("ceil_", $T("ceil_", [O.ceil_]), [self, options]);
   }
   return O.ceil_(self);
-}
-
-/**
- * alpha (exp(x / alpha) - 1) below zero, x above.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for integers and complex tensors
- * @throws RuntimeError for an `alpha` of zero
- * @example
- * ```ts
- * celu_(tensor([-1, 2])) // tensor([-0.6321,  2.0000])
- * ```
- * @torch torch.celu_
- */
-export function celu_(input: Tensor, alpha?: number | CeluArgs): Tensor;
-/** alpha (exp(x / alpha) - 1) below zero, x above. @torch torch.celu_ */
-export function celu_(input: Tensor | { input: Tensor } & CeluArgs): Tensor;
-export function celu_(...args: unknown[]): Tensor {
-  if (args.length === 1 && args[0] instanceof Tensor) return O.celu_(args[0], 1);
-  return A.call<Tensor>("celu_", $T("celu_", [O.celu_]), args);
 }
 
 /**
@@ -3869,7 +3848,7 @@ export function scatter_(input: Tensor, options: ScatterInplaceArgs | ScatterDim
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
 export function scatter_(options: { input: Tensor } & ScatterInplaceArgs | { input: Tensor } & ScatterDimInplaceArgs | { input: Tensor } & ScatterDimArgs | { input: Tensor } & ScatterDimDimArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, value: Scalar | Omit<ThresholdValueArgs, "out"> | Omit<ScatterValueScalarArgs, "out">): Tensor;
+export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, value: Scalar | Omit<ScatterValueScalarArgs, "out"> | Omit<ScatterValueReduceOutArgs, "out">): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
 export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | Omit<ScatterSrcArgs, "out"> | Omit<ScatterSrcTensorArgs, "out">): Tensor;
 export function scatter_(...args: unknown[]): Tensor {
@@ -4379,27 +4358,6 @@ export function tanh_(self: unknown, options?: unknown): Tensor {
 }
 
 /**
- * `value` for what is not above `threshold`, else the element.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for bools and complex tensors
- * @example
- * ```ts
- * threshold_(tensor([-1, 2]), 0, 20) // tensor([20.,  2.])
- * ```
- * @torch torch.threshold_
- */
-export function threshold_(input: Tensor, threshold: Scalar, value: Scalar): Tensor;
-/** `value` for what is not above `threshold`, else the element. @torch torch.threshold_ */
-export function threshold_(input: Tensor, options: Omit<ThresholdArgs, "out">): Tensor;
-/** `value` for what is not above `threshold`, else the element. @torch torch.threshold_ */
-export function threshold_(options: { input: Tensor } & Omit<ThresholdArgs, "out">): Tensor;
-/** `value` for what is not above `threshold`, else the element. @torch torch.threshold_ */
-export function threshold_(input: Tensor, threshold: Scalar, value: Scalar | Omit<ThresholdValueArgs, "out">): Tensor;
-export function threshold_(...args: unknown[]): Tensor {
-  return A.call<Tensor>("threshold_", $T("threshold_", [O.op_threshold_]), args);
-}
-
-/**
  * The tensor in another dtype; itself when it is so already and `copy` is not set.
  * The tensor on another device, and in another dtype.
  * The tensor with the device and dtype of another.
@@ -4783,7 +4741,6 @@ byte [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 cauchy_ [[[["self","Tensor"],["median","Float",0],["sigma","Float",1],["generator","Generator?",null]],3,0]]
 cdouble [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 ceil_ [[[["self","Tensor"]],1,0]]
-celu_ [[[["self","Tensor"],["alpha","Float",1]],2,0]]
 cfloat [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 char [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 clamp_ [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,0],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,0]]
@@ -4915,7 +4872,6 @@ swapdims_ [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
 t_ [[[["self","Tensor"]],1,0]]
 tan_ [[[["self","Tensor"]],1,0]]
 tanh_ [[[["self","Tensor"]],1,0]]
-threshold_ [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]
 to [[[["self","Tensor"],["dtype","DType"],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null],["device","Device?",null]],4,0],[[["self","Tensor"],["device","Device?",null],["dtype","DType?",null],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null]],5,0],[[["self","Tensor"],["other","Tensor"],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null]],4,0]]
 transpose_ [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
 trueDivide_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]

@@ -44,7 +44,6 @@ import type {
   BroadcastToArgs,
   CauchyArgs,
   CauchyInplaceOptions,
-  CeluArgs,
   ChunkArgs,
   ClampArgs,
   ClampInplaceArgs,
@@ -260,6 +259,7 @@ import type {
   ScatterSrcArgs,
   ScatterSrcTensorArgs,
   ScatterValueArgs,
+  ScatterValueReduceOutArgs,
   ScatterValueScalarArgs,
   ScatterValuereduceArgs,
   SelectArgs,
@@ -294,8 +294,6 @@ import type {
   TensorSplitArgs,
   TensorSplitIndicesArgs,
   TensorSplitTensorArgs,
-  ThresholdArgs,
-  ThresholdValueArgs,
   TileArgs,
   ToArgs,
   ToCopyBoolOptions,
@@ -1327,18 +1325,6 @@ export interface TensorMethods {
    * @torch torch.ceil_
    */
   ceil_(): this;
-  /**
-   * alpha (exp(x / alpha) - 1) below zero, x above.
-   * Writes into the tensor itself, which is also returned.
-   * @throws NotImplementedError for integers and complex tensors
-   * @throws RuntimeError for an `alpha` of zero
-   * @example
-   * ```ts
-   * celu_(tensor([-1, 2])) // tensor([-0.6321,  2.0000])
-   * ```
-   * @torch torch.celu_
-   */
-  celu_(alpha?: number | CeluArgs): this;
   /**
    * The tensor as complex64.
    * @example
@@ -4069,8 +4055,7 @@ export interface TensorMethods {
    */
   pow_(exponent: Tensor | Scalar | Omit<PowArgs, "out"> | Omit<PowExponentArgs, "out">): this;
   /**
-   * x, or a slope times x where that is below zero: one slope for all, or one for each channel, the
-   * second dimension.
+   * x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1).
    * @throws RuntimeError unless there is one slope or one for each channel, of the dtype of the input
    * @example
    * ```ts
@@ -4475,7 +4460,7 @@ export interface TensorMethods {
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
   scatter(dim: number, index: Tensor | IndexList, src: Tensor, options: OutOptions | ScatterOptions): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | IndexList, value: Scalar | ThresholdValueArgs | ScatterValueScalarArgs): Tensor;
+  scatter(dim: number, index: Tensor | IndexList, value: Scalar | ScatterValueScalarArgs | ScatterValueReduceOutArgs): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
   scatter(dim: number, index: Tensor | IndexList, value: Scalar, options: OutOptions | ScatterOptions): Tensor;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
@@ -4499,7 +4484,7 @@ export interface TensorMethods {
    */
   scatter_(dim: number, index: Tensor | IndexList, src: Tensor | Omit<ScatterSrcArgs, "out"> | Omit<ScatterSrcTensorArgs, "out">): this;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | IndexList, value: Scalar | Omit<ThresholdValueArgs, "out"> | Omit<ScatterValueScalarArgs, "out">): this;
+  scatter_(dim: number, index: Tensor | IndexList, value: Scalar | Omit<ScatterValueScalarArgs, "out"> | Omit<ScatterValueReduceOutArgs, "out">): this;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
   scatter_(dim: number, index: Tensor | IndexList, src: Tensor, options: Omit<ScatterOptions, "out">): this;
   /** As with a tensor, for one number. @torch torch.scatter_ */
@@ -5124,19 +5109,6 @@ export interface TensorMethods {
   tensorSplit(tensorIndicesOrSections: Tensor | TensorSplitTensorArgs): Tensor[];
   /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
   tensorSplit(tensorIndicesOrSections: Tensor, dim: number | SplitDimOptions): Tensor[];
-  /**
-   * `value` for what is not above `threshold`, else the element.
-   * Writes into the tensor itself, which is also returned.
-   * @throws NotImplementedError for bools and complex tensors
-   * @example
-   * ```ts
-   * threshold_(tensor([-1, 2]), 0, 20) // tensor([20.,  2.])
-   * ```
-   * @torch torch.threshold_
-   */
-  threshold_(threshold: Scalar, value: Scalar | Omit<ThresholdValueArgs, "out">): this;
-  /** `value` for what is not above `threshold`, else the element. @torch torch.threshold_ */
-  threshold_(options: Omit<ThresholdArgs, "out">): this;
   /**
    * A copy of the tensor repeated along its last dimensions.
    * @example
@@ -5878,10 +5850,6 @@ function $ceil(this: Tensor, options: unknown) {
 
 function $ceil_(this: Tensor, options: unknown) {
   return (M.ceil_ as Unchecked)(this, options);
-}
-
-function $celu_(this: Tensor, ...args: unknown[]) {
-  return (M.celu_ as Unchecked)(this, ...args);
 }
 
 function $cfloat(this: Tensor, ...args: unknown[]) {
@@ -7076,10 +7044,6 @@ function $tensorSplit(this: Tensor, ...args: unknown[]) {
   return (F.tensorSplit as Unchecked)(this, ...args);
 }
 
-function $threshold_(this: Tensor, ...args: unknown[]) {
-  return (M.threshold_ as Unchecked)(this, ...args);
-}
-
 function $tile(this: Tensor, ...args: unknown[]) {
   return (F.tile as Unchecked)(this, ...args);
 }
@@ -7198,7 +7162,7 @@ function $zero_(this: Tensor, options: unknown) {
 
 /** The names of the members, with blanks between them. */
 export function memberNames(): string {
-  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ celu_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diagonal diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half hardshrink heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prelu prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ select set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit threshold_ tile to topk transpose transpose_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
+  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diagonal diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half hardshrink heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prelu prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ select set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit tile to topk transpose transpose_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
 }
 
 /** The member of this name, for src/tensor/late-members.ts. */
@@ -7343,7 +7307,6 @@ function rareMemberOf(name: string): Member | undefined {
     case "cdouble": return $cdouble;
     case "ceil": return $ceil;
     case "ceil_": return $ceil_;
-    case "celu_": return $celu_;
     case "cfloat": return $cfloat;
     case "char": return $char;
     case "chunk": return $chunk;
@@ -7594,7 +7557,6 @@ function rareMemberOf(name: string): Member | undefined {
     case "tan_": return $tan_;
     case "tanh_": return $tanh_;
     case "tensorSplit": return $tensorSplit;
-    case "threshold_": return $threshold_;
     case "tile": return $tile;
     case "topk": return $topk;
     case "transpose_": return $transpose_;

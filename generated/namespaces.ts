@@ -2,8 +2,8 @@
 // biome-ignore-all lint: generated
 import type {
   AlphaInplaceOptions,
+  CeluArgs,
   CeluInputArgs,
-  CeluInputTensorArgs,
   DimDtypeOptions,
   DimKeepdimDtypeOutOptions,
   DropoutArgs,
@@ -78,11 +78,11 @@ import type {
   SoftsignArgs,
   SplitDimOptions,
   TanhshrinkArgs,
+  ThresholdArgs,
   ThresholdInputArgs,
-  ThresholdInputTensorArgs,
   ThresholdThresholdArgs,
   ThresholdThresholdScalarArgs,
-  ThresholdValueScalarArgs,
+  ThresholdValueArgs,
   VectorNormArgs,
   WeightOptions,
 } from "./options.ts";
@@ -116,7 +116,7 @@ export function nn_functional_celu(input: Tensor, alpha?: number | AlphaInplaceO
 /** x, or alpha (exp(x / alpha) - 1) where that is below zero. @torch torch.nn.functional.celu */
 export function nn_functional_celu(input: Tensor, alpha: number, inplace: boolean | SiluInplaceOptions): Tensor;
 /** x, or alpha (exp(x / alpha) - 1) where that is below zero. @torch torch.nn.functional.celu */
-export function nn_functional_celu(input: Tensor | CeluInputArgs): Tensor;
+export function nn_functional_celu(input: Tensor | CeluArgs): Tensor;
 export function nn_functional_celu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_celu(args[0], 1, false);
   return A.call<Tensor>("celu", $T("nn_functional_celu", [O.nn_functional_celu]), args);
@@ -133,7 +133,7 @@ export function nn_functional_celu(...args: unknown[]): Tensor {
  */
 export function nn_functional_celu_(input: Tensor, alpha?: number | EluAlphaOptions): Tensor;
 /** Replaces each negative element x of a tensor by alpha (exp(x / alpha) - 1). @torch torch.nn.functional.celu_ */
-export function nn_functional_celu_(input: Tensor | CeluInputTensorArgs): Tensor;
+export function nn_functional_celu_(input: Tensor | CeluInputArgs): Tensor;
 export function nn_functional_celu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_celu_(args[0], 1);
   return A.call<Tensor>("celu_", $T("nn_functional_celu_", [O.nn_functional_celu_]), args);
@@ -554,8 +554,7 @@ export function nn_functional_mseLoss(...args: unknown[]): Tensor {
 }
 
 /**
- * x, or a slope times x where that is below zero: one slope for all, or one for each channel, the
- * second dimension.
+ * x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1).
  * @throws RuntimeError unless there is one slope or one for each channel, of the dtype of the input
  * @example
  * ```ts
@@ -564,9 +563,9 @@ export function nn_functional_mseLoss(...args: unknown[]): Tensor {
  * @torch torch.nn.functional.prelu
  */
 export function nn_functional_prelu(input: Tensor, weight: Tensor): Tensor;
-/** x, or a slope times x where that is below zero: one slope for all, or one for each channel, the second dimension. @torch torch.nn.functional.prelu */
+/** x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1). @torch torch.nn.functional.prelu */
 export function nn_functional_prelu(options: PreluInputArgs): Tensor;
-/** x, or a slope times x where that is below zero: one slope for all, or one for each channel, the second dimension. @torch torch.nn.functional.prelu */
+/** x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1). @torch torch.nn.functional.prelu */
 export function nn_functional_prelu(input: Tensor, weight: Tensor | PreluWeightArgs): Tensor;
 export function nn_functional_prelu(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_prelu(args[0], args[1]);
@@ -834,9 +833,9 @@ export function nn_functional_threshold(input: Tensor, threshold: Scalar, value:
 /** `value` for what is not above `threshold`, else the element. @torch torch.nn.functional.threshold */
 export function nn_functional_threshold(input: Tensor, options: ThresholdThresholdArgs): Tensor;
 /** `value` for what is not above `threshold`, else the element. @torch torch.nn.functional.threshold */
-export function nn_functional_threshold(options: ThresholdInputArgs): Tensor;
+export function nn_functional_threshold(options: ThresholdArgs): Tensor;
 /** `value` for what is not above `threshold`, else the element. @torch torch.nn.functional.threshold */
-export function nn_functional_threshold(input: Tensor, threshold: Scalar, value: Scalar | ThresholdValueScalarArgs): Tensor;
+export function nn_functional_threshold(input: Tensor, threshold: Scalar, value: Scalar | ThresholdValueArgs): Tensor;
 export function nn_functional_threshold(...args: unknown[]): Tensor {
   return A.call<Tensor>("threshold", $T("nn_functional_threshold", [O.nn_functional_threshold]), args);
 }
@@ -854,7 +853,7 @@ export function nn_functional_threshold_(input: Tensor, threshold: Scalar, value
 /** Replaces what is not above `threshold` by `value`. @torch torch.nn.functional.threshold_ */
 export function nn_functional_threshold_(input: Tensor, options: ThresholdThresholdScalarArgs): Tensor;
 /** Replaces what is not above `threshold` by `value`. @torch torch.nn.functional.threshold_ */
-export function nn_functional_threshold_(options: ThresholdInputTensorArgs): Tensor;
+export function nn_functional_threshold_(options: ThresholdInputArgs): Tensor;
 /** Replaces what is not above `threshold` by `value`. @torch torch.nn.functional.threshold_ */
 export function nn_functional_threshold_(input: Tensor, threshold: Scalar, value: Scalar | IndexFillValueScalarArgs): Tensor;
 export function nn_functional_threshold_(...args: unknown[]): Tensor {

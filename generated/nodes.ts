@@ -851,13 +851,11 @@ export function _elu_Backward() {
 
 function make_celu_Backward() {
   return class celu_Backward extends Node {
-    declare inplace: boolean;
     constructor() {
       super();
-      this.inplace = false;
     }
     override get name(): string {
-      return this.inplace ? "CeluBackward1" : "CeluBackward0";
+      return "CeluBackward0";
     }
     declare self: S.Saved;
     declare alpha: number;
@@ -879,6 +877,36 @@ function make_celu_Backward() {
 let made_celu_Backward: ReturnType<typeof make_celu_Backward> | undefined;
 export function celu_Backward() {
   return (made_celu_Backward ??= make_celu_Backward());
+}
+
+function make__celu_Backward() {
+  return class _celu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "CeluBackward1";
+    }
+    declare alpha: number;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.eluResultBackward(grad, result, alpha, 1, 1 / alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made__celu_Backward: ReturnType<typeof make__celu_Backward> | undefined;
+export function _celu_Backward() {
+  return (made__celu_Backward ??= make__celu_Backward());
 }
 
 function make_hardswish_Backward() {
@@ -1145,6 +1173,36 @@ function make_op_threshold_Backward() {
 let made_op_threshold_Backward: ReturnType<typeof make_op_threshold_Backward> | undefined;
 export function op_threshold_Backward() {
   return (made_op_threshold_Backward ??= make_op_threshold_Backward());
+}
+
+function make__threshold_Backward() {
+  return class _threshold_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ThresholdBackward0";
+    }
+    declare self: S.Saved;
+    declare threshold: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const threshold = this.threshold;
+      return [
+        this.needs(0) ? F.thresholdAtBackward(grad, self, threshold) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made__threshold_Backward: ReturnType<typeof make__threshold_Backward> | undefined;
+export function _threshold_Backward() {
+  return (made__threshold_Backward ??= make__threshold_Backward());
 }
 
 function make__prelu_kernel_Backward() {

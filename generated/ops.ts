@@ -367,7 +367,12 @@ export function nn_functional_celu(input: Tensor, alpha: number, inplace: boolea
 
 export function nn_functional_celu_(input: Tensor, alpha: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_celu_", nn_functional_celu_), [input, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.functionalCeluInplace(input, alpha);
+  return $C.celuInplace(input, alpha);
+}
+
+export function celu_(self: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("celu_", celu_), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.celuInplace(self, alpha);
 }
 
 export function nn_functional_hardswish(input: Tensor, inplace: boolean): Tensor {
@@ -437,7 +442,12 @@ export function nn_functional_threshold(input: Tensor, threshold: Scalar, value:
 
 export function nn_functional_threshold_(input: Tensor, threshold: Scalar, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_threshold_", nn_functional_threshold_), [input, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $C.functionalThresholdInplace(input, threshold, value);
+  return $C.thresholdInplace(input, threshold, value);
+}
+
+export function threshold_(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("threshold_", threshold_), [self, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.thresholdInplace(self, threshold, value);
 }
 
 export function prelu(self: Tensor, weight: Tensor): Tensor {
@@ -479,15 +489,13 @@ export function gelu_tanh(self: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-export const P_silu = { name: "silu", kernel: $K.activation_silu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":127039,"kernel":"silu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
 export function silu(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("silu", silu), [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_silu, self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.silu(self, undefined, false);
   const node = new ($N.silu_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = $pointwise.unary(P_silu, self, undefined, false);
+  const r = $activations.silu(self, undefined, false);
   return $T.record(r, node);
 }
 
@@ -497,7 +505,7 @@ export function silu_(self: Tensor): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    $pointwise.unary(P_silu, self, self, true);
+    $activations.silu(self, self, true);
     self._version.value++;
     return self;
   }
@@ -508,7 +516,7 @@ export function silu_(self: Tensor): Tensor {
     $pointwise.checkWrite(self);
   }
   node.self = $T.saveOriginal(self);
-  $pointwise.unary(P_silu, self, self, true);
+  $activations.silu(self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -630,8 +638,19 @@ export function celu(self: Tensor, alpha: number): Tensor {
   return $T.record(r, node);
 }
 
-export function celu_(self: Tensor, alpha: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("celu_", celu_), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+export function _celu(self: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_celu", _celu), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.celu(self, alpha, undefined, false);
+  const node = new ($N._celu_Backward())();
+  $T.connect(node, [self]);
+  node.alpha = alpha;
+  const r = $activations.celu(self, alpha, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function _celu_(self: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_celu_", _celu_), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
@@ -641,17 +660,16 @@ export function celu_(self: Tensor, alpha: number): Tensor {
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N.celu_Backward())();
-  node.inplace = true;
+  const node = new ($N._celu_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  node.self = $T.saveOriginal(self);
   node.alpha = alpha;
   $activations.celu(self, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
   return self;
 }
 
@@ -869,25 +887,38 @@ export function op_threshold(self: Tensor, threshold: Scalar, value: Scalar, out
   return $T.record(r, node);
 }
 
-export function op_threshold_(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("op_threshold_", op_threshold_), [self, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
+export const P__threshold = { name: "_threshold", kernel: $K.activation_threshold, rule: $pointwise.RULES.arith, refuses: [{"dtypes":101377,"kernel":"threshold_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function _threshold(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_threshold", _threshold), [self, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.withAttrs(P__threshold, [self], [threshold, value], undefined, false);
+  const node = new ($N._threshold_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.threshold = threshold;
+  const r = $pointwise.withAttrs(P__threshold, [self], [threshold, value], undefined, false);
+  return $T.record(r, node);
+}
+
+export function _threshold_(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_threshold_", _threshold_), [self, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    $pointwise.withAttrs(P_op_threshold, [self], [threshold, value], self, true);
+    $pointwise.withAttrs(P__threshold, [self], [threshold, value], self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  const node = new ($N.op_threshold_Backward())();
+  const node = new ($N._threshold_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
   node.self = $T.saveOriginal(self);
   node.threshold = threshold;
-  $pointwise.withAttrs(P_op_threshold, [self], [threshold, value], self, true);
+  $pointwise.withAttrs(P__threshold, [self], [threshold, value], self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -7644,6 +7675,7 @@ nn_functional_selu ["selu","selu","","composite",["input","inplace"]]
 nn_functional_selu_ ["selu_","selu_","","composite",["input"]]
 nn_functional_celu ["celu","celu","","composite",["input","alpha","inplace"]]
 nn_functional_celu_ ["celu_","celu_","","composite",["input","alpha"]]
+celu_ ["celu_","celu_","","composite",["self","alpha"]]
 nn_functional_hardswish ["hardswish","hardswish","","composite",["input","inplace"]]
 nn_functional_hardsigmoid ["hardsigmoid","hardsigmoid","","composite",["input","inplace"]]
 nn_functional_hardtanh ["hardtanh","hardtanh","","composite",["input","minVal","maxVal","inplace"]]
@@ -7658,6 +7690,7 @@ nn_functional_hardshrink ["hardshrink","hardshrink","","composite",["input","lam
 nn_functional_softshrink ["softshrink","softshrink","","composite",["input","lambd"]]
 nn_functional_threshold ["threshold","threshold","","composite",["input","threshold","value","inplace"]]
 nn_functional_threshold_ ["threshold_","threshold_","","composite",["input","threshold","value"]]
+threshold_ ["threshold_","threshold_","","composite",["self","threshold","value"]]
 prelu ["prelu","prelu","","composite",["self","weight"]]
 nn_functional_prelu ["prelu","prelu","","composite",["input","weight"]]
 nn_functional_glu ["glu","glu","","composite",["input","dim"]]
@@ -7672,7 +7705,8 @@ elu ["elu","elu","","pointwise",["self","alpha","scale","inputScale"]]
 _elu ["_elu","_elu","","pointwise",["self","alpha","scale","inputScale"]]
 _elu_ ["_elu_","_elu","","pointwise",["self","alpha","scale","inputScale"]]
 celu ["celu","celu","","pointwise",["self","alpha"]]
-celu_ ["celu_","celu","","pointwise",["self","alpha"]]
+_celu ["_celu","_celu","","pointwise",["self","alpha"]]
+_celu_ ["_celu_","_celu","","pointwise",["self","alpha"]]
 hardswish ["hardswish","hardswish","","pointwise",["self"]]
 hardswish_ ["hardswish_","hardswish","","pointwise",["self"]]
 hardsigmoid ["hardsigmoid","hardsigmoid","","pointwise",["self"]]
@@ -7686,7 +7720,8 @@ log_sigmoid ["log_sigmoid","logSigmoid","","pointwise",["self"]]
 hardshrink ["hardshrink","hardshrink","","pointwise",["self","lambd","out"],[[0],[2],[]]]
 softshrink ["softshrink","softshrink","","pointwise",["self","lambd"]]
 op_threshold ["threshold","threshold","","pointwise",["self","threshold","value","out"],[[0],[3],[]]]
-op_threshold_ ["threshold_","threshold","","pointwise",["self","threshold","value"]]
+_threshold ["_threshold","_threshold","","pointwise",["self","threshold","value"]]
+_threshold_ ["_threshold_","_threshold","","pointwise",["self","threshold","value"]]
 _prelu_kernel ["_prelu_kernel","_preluKernel","","pointwise",["self","weight"],[[0,1],[],[]]]
 glu ["glu","glu","","op",["self","dim"]]
 zeros ["zeros","zeros","","factory",["size","dtype","device","requiresGrad","out"],null,2]

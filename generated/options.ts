@@ -16,11 +16,6 @@ export interface PreluArgs {
   weight: Tensor;
 }
 
-export interface CeluArgs {
-  /** What the second operand is multiplied by first. */
-  alpha?: number;
-}
-
 export interface HardshrinkArgs {
   lambd?: number;
   /** What the result is written into, and which is returned. */
@@ -28,19 +23,6 @@ export interface HardshrinkArgs {
 }
 
 export interface OutOptions {
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface ThresholdArgs {
-  threshold: Scalar;
-  value: Scalar;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface ThresholdValueArgs {
-  value: Scalar;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -342,6 +324,12 @@ export interface ScatterIndexTensorIndexArgs {
   out?: Tensor;
 }
 
+export interface ScatterValueScalarArgs {
+  value: Scalar;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
 export type ScatterDimInplaceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   value: Scalar;
@@ -398,7 +386,7 @@ export interface ScatterIndexValueReduceOutArgs {
   out?: Tensor;
 }
 
-export interface ScatterValueScalarArgs {
+export interface ScatterValueReduceOutArgs {
   value: Scalar;
   reduce: "add" | "multiply";
   /** What the result is written into, and which is returned. */
@@ -2573,7 +2561,7 @@ export interface SeluInputArgs {
   input: Tensor;
 }
 
-export interface CeluInputArgs {
+export interface CeluArgs {
   input: Tensor;
   /** What the second operand is multiplied by first. */
   alpha?: number;
@@ -2581,8 +2569,13 @@ export interface CeluInputArgs {
   inplace?: boolean;
 }
 
-export interface CeluInputTensorArgs {
+export interface CeluInputArgs {
   input: Tensor;
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface CeluAlphaArgs {
   /** What the second operand is multiplied by first. */
   alpha?: number;
 }
@@ -2689,7 +2682,7 @@ export interface SoftshrinkArgs {
   lambd?: number;
 }
 
-export interface ThresholdInputArgs {
+export interface ThresholdArgs {
   input: Tensor;
   threshold: Scalar;
   value: Scalar;
@@ -2704,19 +2697,24 @@ export interface ThresholdThresholdArgs {
   inplace?: boolean;
 }
 
-export interface ThresholdValueScalarArgs {
+export interface ThresholdValueArgs {
   value: Scalar;
   /** Write into the input itself. */
   inplace?: boolean;
 }
 
-export interface ThresholdInputTensorArgs {
+export interface ThresholdInputArgs {
   input: Tensor;
   threshold: Scalar;
   value: Scalar;
 }
 
 export interface ThresholdThresholdScalarArgs {
+  threshold: Scalar;
+  value: Scalar;
+}
+
+export interface ThresholdThresholdValueArgs {
   threshold: Scalar;
   value: Scalar;
 }
@@ -2736,6 +2734,18 @@ export interface GluArgs {
   dim?: number;
   /** NumPy's name of `dim`. */
   axis?: number;
+}
+
+export interface CeluAlphaFloatArgs {
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface ThresholdThresholdValueOutArgs {
+  threshold: Scalar;
+  value: Scalar;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
 }
 
 export interface ZerosArgs {

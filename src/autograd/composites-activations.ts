@@ -6,8 +6,8 @@ import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-const SELU_ALPHA = 1.6732632423543772848170429916717;
-const SELU_SCALE = 1.0507009873554804934193349852946;
+const SELU_ALPHA = 1.6732632423543772;
+const SELU_SCALE = 1.0507009873554805;
 
 export function gelu(input: Tensor, approximate: string): Tensor {
   if (approximate === "none") return O.gelu(input);
@@ -48,11 +48,11 @@ export function functionalSelu(input: Tensor, inplace: boolean): Tensor {
 }
 
 export function functionalCelu(input: Tensor, alpha: number, inplace: boolean): Tensor {
-  return inplace ? O.celu_(input, alpha) : O.celu(input, alpha);
+  return inplace ? O._celu_(input, alpha) : O.celu(input, alpha);
 }
 
-export function functionalCeluInplace(input: Tensor, alpha: number): Tensor {
-  return O.celu_(input, alpha);
+export function celuInplace(self: Tensor, alpha: number): Tensor {
+  return O._celu_(self, alpha);
 }
 
 export function hardswish(input: Tensor, inplace: boolean): Tensor {
@@ -113,11 +113,11 @@ export function softshrink(input: Tensor, lambd: number): Tensor {
 }
 
 export function functionalThreshold(input: Tensor, threshold: Scalar, value: Scalar, inplace: boolean): Tensor {
-  return inplace ? O.op_threshold_(input, threshold, value) : O.op_threshold(input, threshold, value);
+  return inplace ? O._threshold_(input, threshold, value) : O.op_threshold(input, threshold, value);
 }
 
-export function functionalThresholdInplace(input: Tensor, threshold: Scalar, value: Scalar): Tensor {
-  return O.op_threshold_(input, threshold, value);
+export function thresholdInplace(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  return O._threshold_(self, threshold, value);
 }
 
 /** One slope for all elements, or one for each channel, the second dimension. */

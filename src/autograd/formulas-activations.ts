@@ -28,7 +28,10 @@ export function geluTanhBackward(grad: Tensor, self: Tensor): Tensor {
 export function geluTanhDoubleBackward(gg: Tensor, grad: Tensor, self: Tensor): Tensor {
   const square = self.mul(self);
   const bent = self.mul(square.mul(KAPPA).add(1).mul(BETA)).tanh();
-  const inner = square.mul(3 * KAPPA).add(1).mul(BETA);
+  const inner = square
+    .mul(3 * KAPPA)
+    .add(1)
+    .mul(BETA);
   const flat = bent.mul(bent).neg().add(1);
   const curve = self.mul(6 * BETA * KAPPA).sub(bent.mul(2).mul(inner).mul(inner));
   return gg.mul(grad).mul(flat.mul(inner.add(self.mul(curve).mul(0.5))));
@@ -85,7 +88,10 @@ export function eluDoubleBackward(
   scale: number,
   inputScale: number,
 ): Tensor {
-  const curve = self.mul(inputScale).exp().mul(alpha * scale * inputScale * inputScale);
+  const curve = self
+    .mul(inputScale)
+    .exp()
+    .mul(alpha * scale * inputScale * inputScale);
   return gg.mul(grad).mul(curve.maskedFill(self.gt(0), 0));
 }
 
@@ -185,5 +191,8 @@ export function gluGateBackward(grad: Tensor, first: Tensor, second: Tensor): Te
 
 export function gluGateDoubleBackward(gg: Tensor, grad: Tensor, first: Tensor, second: Tensor): Tensor {
   const s = second.sigmoid();
-  return gg.mul(grad).mul(first).mul(s.mul(s.neg().add(1)).mul(s.mul(-2).add(1)));
+  return gg
+    .mul(grad)
+    .mul(first)
+    .mul(s.mul(s.neg().add(1)).mul(s.mul(-2).add(1)));
 }
