@@ -47,6 +47,8 @@ import type {
   BucketizeArgs,
   BucketizeOptions,
   CatArgs,
+  CeluAlphaArgs,
+  CeluAlphaFloatArgs,
   ChunkArgs,
   ClampArgs,
   ClampMaxArgs,
@@ -115,6 +117,7 @@ import type {
   GeneratorOptions,
   GeneratorOutOptions,
   GtArgs,
+  HardshrinkArgs,
   HeavisideArgs,
   HstackArgs,
   HypotArgs,
@@ -230,6 +233,7 @@ import type {
   PolygammaNArgs,
   PowArgs,
   PowExponentArgs,
+  PreluArgs,
   ProdArgs,
   PutArgs,
   PutSourceArgs,
@@ -306,6 +310,8 @@ import type {
   TensorSplitArgs,
   TensorSplitIndicesArgs,
   TensorSplitTensorArgs,
+  ThresholdThresholdValueArgs,
+  ThresholdThresholdValueOutArgs,
   TileArgs,
   TopkArgs,
   TopkDimOptions,
@@ -1614,6 +1620,42 @@ export function ceil(self: unknown, options?: unknown): Tensor {
     return A.byName("ceil", $T("ceil", [O.ceil]), [self, options]);
   }
   return O.ceil(self, A.outOption("ceil", options));
+}
+
+/**
+ * alpha (exp(x / alpha) - 1) below zero, x above.
+ * @returns a tensor of the same shape, of the promoted dtype
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for an `alpha` of zero
+ * @example
+ * ```ts
+ * celu(tensor([-1, 2])) // tensor([-0.6321,  2.0000])
+ * ```
+ * @torch torch.celu
+ */
+export function celu(input: Tensor, alpha?: number | CeluAlphaFloatArgs): Tensor;
+/** alpha (exp(x / alpha) - 1) below zero, x above. @torch torch.celu */
+export function celu(input: Tensor | { input: Tensor } & CeluAlphaFloatArgs): Tensor;
+export function celu(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.celu(args[0], 1);
+  return A.call<Tensor>("celu", $T("celu", [O.celu]), args);
+}
+
+/**
+ * Replaces each negative element x of a tensor by alpha (exp(x / alpha) - 1).
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * celu_(tensor([-1, 2])) // tensor([-0.6321,  2.0000])
+ * ```
+ * @torch torch.celu_
+ */
+export function celu_(input: Tensor, alpha?: number | CeluAlphaArgs): Tensor;
+/** Replaces each negative element x of a tensor by alpha (exp(x / alpha) - 1). @torch torch.celu_ */
+export function celu_(input: Tensor | { input: Tensor } & CeluAlphaArgs): Tensor;
+export function celu_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.celu_(args[0], 1);
+  return A.call<Tensor>("celu_", $T("celu_", [O.celu_]), args);
 }
 
 /**
@@ -3128,6 +3170,26 @@ export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
     return A.byName("gt", $T("gt", [O.gt]), [self, other, options]);
   }
   return O.gt(self, other, A.outOption("gt", options));
+}
+
+/**
+ * Zero for what lies between -lambd and lambd, else the element.
+ * @returns a tensor of the same shape, of the promoted dtype
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * tensor([-0.2, 2]).hardshrink() // tensor([0., 2.])
+ * ```
+ * @torch torch.hardshrink
+ */
+export function hardshrink(input: Tensor, lambd?: number | HardshrinkArgs): Tensor;
+/** Zero for what lies between -lambd and lambd, else the element. @torch torch.hardshrink */
+export function hardshrink(input: Tensor, lambd: number, options: OutOptions): Tensor;
+/** Zero for what lies between -lambd and lambd, else the element. @torch torch.hardshrink */
+export function hardshrink(input: Tensor | { input: Tensor } & HardshrinkArgs): Tensor;
+export function hardshrink(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.hardshrink(args[0], 0.5);
+  return A.call<Tensor>("hardshrink", $T("hardshrink", [O.hardshrink]), args);
 }
 
 /**
@@ -5352,6 +5414,25 @@ export function pow(...args: unknown[]): Tensor {
 }
 
 /**
+ * x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1).
+ * @throws RuntimeError unless there is one slope or one for each channel, of the dtype of the input
+ * @example
+ * ```ts
+ * prelu(tensor([-1, 2]), tensor([0.25])) // tensor([-0.2500,  2.0000])
+ * ```
+ * @torch torch.prelu
+ */
+export function prelu(input: Tensor, weight: Tensor): Tensor;
+/** x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1). @torch torch.prelu */
+export function prelu(options: { input: Tensor } & PreluArgs): Tensor;
+/** x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1). @torch torch.prelu */
+export function prelu(input: Tensor, weight: Tensor | PreluArgs): Tensor;
+export function prelu(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.prelu(args[0], args[1]);
+  return A.call<Tensor>("prelu", $T("prelu", [O.prelu]), args);
+}
+
+/**
  * The product of all elements. Integers and bools are multiplied in int64.
  * The product over one dimension.
  * @example
@@ -6058,6 +6139,41 @@ export function select(input: Tensor, dim: number, index: number | SelectIndexAr
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
   return A.call<Tensor>("select", $T("select", [O.select]), args);
+}
+
+/**
+ * elu with an alpha of 1.6733 and all scaled by 1.0507: what keeps mean 0 and variance 1 from layer to
+ * layer.
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * selu(tensor([-1, 2])) // tensor([-1.1113,  2.1014])
+ * ```
+ * @torch torch.selu
+ */
+export function selu(input: Tensor): Tensor;
+/** elu with an alpha of 1.6733 and all scaled by 1.0507: what keeps mean 0 and variance 1 from layer to layer. @torch torch.selu */
+export function selu(input: Tensor | { input: Tensor }): Tensor;
+export function selu(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.selu(args[0]);
+  return A.call<Tensor>("selu", $T("selu", [O.selu]), args);
+}
+
+/**
+ * Replaces each element of a tensor by its selu.
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * selu_(tensor([-1, 2])) // tensor([-1.1113,  2.1014])
+ * ```
+ * @torch torch.selu_
+ */
+export function selu_(input: Tensor): Tensor;
+/** Replaces each element of a tensor by its selu. @torch torch.selu_ */
+export function selu_(input: Tensor | { input: Tensor }): Tensor;
+export function selu_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.selu_(args[0]);
+  return A.call<Tensor>("selu_", $T("selu_", [O.selu_]), args);
 }
 
 /**
@@ -6803,6 +6919,47 @@ export function tensorSplit(...args: unknown[]): Tensor[] {
 }
 
 /**
+ * `value` for what is not above `threshold`, else the element.
+ * @returns a tensor of the same shape, of the promoted dtype
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * threshold(tensor([-1, 2]), 0, 20) // tensor([20.,  2.])
+ * ```
+ * @torch torch.threshold
+ */
+export function threshold(input: Tensor, threshold: Scalar, value: Scalar, options?: OutOptions): Tensor;
+/** `value` for what is not above `threshold`, else the element. @torch torch.threshold */
+export function threshold(input: Tensor, options: ThresholdThresholdValueOutArgs): Tensor;
+/** `value` for what is not above `threshold`, else the element. @torch torch.threshold */
+export function threshold(options: { input: Tensor } & ThresholdThresholdValueOutArgs): Tensor;
+/** `value` for what is not above `threshold`, else the element. @torch torch.threshold */
+export function threshold(input: Tensor, threshold: Scalar, value: Scalar | ScatterValueScalarArgs): Tensor;
+export function threshold(...args: unknown[]): Tensor {
+  return A.call<Tensor>("threshold", $T("threshold", [O.op_threshold]), args);
+}
+
+/**
+ * Replaces what is not above `threshold` by `value`.
+ * @throws NotImplementedError for bools and complex tensors
+ * @example
+ * ```ts
+ * threshold_(tensor([-1, 2]), 0, 20) // tensor([20.,  2.])
+ * ```
+ * @torch torch.threshold_
+ */
+export function threshold_(input: Tensor, threshold: Scalar, value: Scalar): Tensor;
+/** Replaces what is not above `threshold` by `value`. @torch torch.threshold_ */
+export function threshold_(input: Tensor, options: ThresholdThresholdValueArgs): Tensor;
+/** Replaces what is not above `threshold` by `value`. @torch torch.threshold_ */
+export function threshold_(options: { input: Tensor } & ThresholdThresholdValueArgs): Tensor;
+/** Replaces what is not above `threshold` by `value`. @torch torch.threshold_ */
+export function threshold_(input: Tensor, threshold: Scalar, value: Scalar | IndexFillValueScalarArgs): Tensor;
+export function threshold_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("threshold_", $T("threshold_", [O.threshold_]), args);
+}
+
+/**
  * A copy of the tensor repeated along its last dimensions.
  * @example
  * ```ts
@@ -7480,6 +7637,8 @@ broadcastTo [[[["self","Tensor"],["size","Size"]],2,0]]
 bucketize [[[["self","Tensor"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1],[[["self","Scalar"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1]]
 cat [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
 ceil [[[["self","Tensor"]],1,1]]
+celu [[[["self","Tensor"],["alpha","Float",1]],2,0]]
+celu_ [[[["self","Tensor"],["alpha","Float",1]],2,0]]
 chunk [[[["self","Tensor"],["chunks","Int"],["dim","Dim",0]],3,0]]
 clamp [[[["self","Tensor"],["min","Tensor?",null],["max","Tensor?",null]],3,1],[[["self","Tensor"],["min","Scalar?",null],["max","Scalar?",null]],3,1]]
 clampMax [[[["self","Tensor"],["max","Scalar"]],2,1],[[["self","Tensor"],["max","Tensor"]],2,1]]
@@ -7540,6 +7699,7 @@ ger [[[["self","Tensor"],["vec2","Tensor"]],2,1]]
 greater [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 greaterEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 gt [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+hardshrink [[[["self","Tensor"],["lambd","Float",0.5]],2,1]]
 heaviside [[[["self","Tensor"],["values","Tensor"]],2,1]]
 hstack [[[["tensors","TensorList"]],1,1]]
 hypot [[[["self","Tensor"],["other","Tensor"]],2,1]]
@@ -7621,6 +7781,7 @@ outer [[[["self","Tensor"],["vec2","Tensor"]],2,1]]
 permute [[[["self","Tensor"],["dims","Size"]],2,0]]
 polygamma [[[["n","Int"],["self","Tensor"]],2,1]]
 pow [[[["self","Tensor"],["exponent","Tensor"]],2,1],[[["self","Tensor"],["exponent","Scalar"]],2,1],[[["self","Scalar"],["exponent","Tensor"]],2,1]]
+prelu [[[["self","Tensor"],["weight","Tensor"]],2,0]]
 prod [[[["self","Tensor"],["dtype","DType?",null]],1,1],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
 put [[[["self","Tensor"],["index","Tensor|Index"],["source","Tensor"],["accumulate","Bool",false]],4,0]]
 quantile [[[["self","Tensor"],["q","Tensor"],["dim","Dim?",null],["keepdim","Bool",false],["interpolation","String","linear"]],4,1],[[["self","Tensor"],["q","Float"],["dim","Dim?",null],["keepdim","Bool",false],["interpolation","String","linear"]],4,1]]
@@ -7652,6 +7813,8 @@ scatter [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tens
 scatterAdd [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,1]]
 searchsorted [[[["sortedSequence","Tensor"],["self","Tensor"],["outInt32","Bool",false],["right","Bool",false],["side","String?",null],["sorter","Tensor?",null]],2,1],[[["sortedSequence","Tensor"],["self","Scalar"],["outInt32","Bool",false],["right","Bool",false],["side","String?",null],["sorter","Tensor?",null]],2,1]]
 select [[[["self","Tensor"],["dim","Dim"],["index","Int"]],3,0]]
+selu [[[["self","Tensor"]],1,0]]
+selu_ [[[["self","Tensor"]],1,0]]
 sgn [[[["self","Tensor"]],1,1]]
 sigmoid [[[["self","Tensor"]],1,1]]
 sign [[[["self","Tensor"]],1,1]]
@@ -7680,6 +7843,8 @@ takeAlongDim [[[["self","Tensor"],["indices","Tensor|Index"],["dim","Dim?",null]
 tan [[[["self","Tensor"]],1,1]]
 tanh [[[["self","Tensor"]],1,1]]
 tensorSplit [[[["self","Tensor"],["sections","Int"],["dim","Dim",0]],3,0],[[["self","Tensor"],["indices","Sizes"],["dim","Dim",0]],3,0],[[["self","Tensor"],["tensorIndicesOrSections","Tensor"],["dim","Dim",0]],3,0]]
+threshold [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,1]]
+threshold_ [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]
 tile [[[["self","Tensor"],["dims","Sizes"]],2,0]]
 topk [[[["self","Tensor"],["k","Int"],["dim","Dim",-1],["largest","Bool",true],["sorted","Bool",true]],5,2]]
 transpose [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]

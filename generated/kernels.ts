@@ -3,173 +3,237 @@
 import { Kernel } from "../src/dispatch/kernel.ts";
 
 // Kernels of the native library by their paths: names of the module, so that none is looked up in an object.
-export const binary_add = new Kernel(0, "binary.add", 2, 47);
-export const binary_add_alpha = new Kernel(1, "binary.add_alpha", 0, 0);
-export const binary_atan2 = new Kernel(2, "binary.atan2", 2, 3);
-export const binary_bitwise_and = new Kernel(3, "binary.bitwise_and", 2, 44);
-export const binary_bitwise_or = new Kernel(4, "binary.bitwise_or", 2, 44);
-export const binary_bitwise_xor = new Kernel(5, "binary.bitwise_xor", 2, 44);
-export const binary_copysign = new Kernel(6, "binary.copysign", 2, 3);
-export const binary_div = new Kernel(7, "binary.div", 2, 3);
-export const binary_eq = new Kernel(8, "binary.eq", 2, 15);
-export const binary_floor_divide = new Kernel(9, "binary.floor_divide", 2, 3);
-export const binary_fmax = new Kernel(10, "binary.fmax", 2, 3);
-export const binary_fmin = new Kernel(11, "binary.fmin", 2, 3);
-export const binary_fmod = new Kernel(12, "binary.fmod", 2, 3);
-export const binary_gcd = new Kernel(13, "binary.gcd", 0, 0);
-export const binary_ge = new Kernel(14, "binary.ge", 2, 15);
-export const binary_gt = new Kernel(15, "binary.gt", 2, 15);
-export const binary_heaviside = new Kernel(16, "binary.heaviside", 0, 0);
-export const binary_huber = new Kernel(17, "binary.huber", 0, 0);
-export const binary_hypot = new Kernel(18, "binary.hypot", 2, 3);
-export const binary_lcm = new Kernel(19, "binary.lcm", 0, 0);
-export const binary_ldexp = new Kernel(20, "binary.ldexp", 0, 0);
-export const binary_le = new Kernel(21, "binary.le", 2, 15);
-export const binary_lerp = new Kernel(22, "binary.lerp", 0, 0);
-export const binary_logaddexp = new Kernel(23, "binary.logaddexp", 2, 3);
-export const binary_logaddexp2 = new Kernel(24, "binary.logaddexp2", 2, 3);
-export const binary_logical_and = new Kernel(25, "binary.logical_and", 2, 32);
-export const binary_logical_or = new Kernel(26, "binary.logical_or", 2, 32);
-export const binary_logical_xor = new Kernel(27, "binary.logical_xor", 2, 32);
-export const binary_lt = new Kernel(28, "binary.lt", 2, 15);
-export const binary_maximum = new Kernel(29, "binary.maximum", 2, 15);
-export const binary_minimum = new Kernel(30, "binary.minimum", 2, 15);
-export const binary_mul = new Kernel(31, "binary.mul", 2, 47);
-export const binary_ne = new Kernel(32, "binary.ne", 2, 15);
-export const binary_nextafter = new Kernel(33, "binary.nextafter", 0, 0);
-export const binary_pow = new Kernel(34, "binary.pow", 2, 3);
-export const binary_remainder = new Kernel(35, "binary.remainder", 2, 3);
-export const binary_sigmoid_backward = new Kernel(36, "binary.sigmoid_backward", 2, 3);
-export const binary_smooth_l1 = new Kernel(37, "binary.smooth_l1", 0, 0);
-export const binary_sub = new Kernel(38, "binary.sub", 2, 15);
-export const binary_tanh_backward = new Kernel(39, "binary.tanh_backward", 2, 3);
-export const binary_threshold_backward = new Kernel(40, "binary.threshold_backward", 2, 3);
-export const binary_trunc_divide = new Kernel(41, "binary.trunc_divide", 0, 0);
-export const binary_xlogy = new Kernel(42, "binary.xlogy", 2, 3);
-export const copy_copy = new Kernel(43, "copy.copy", 0, 0);
-export const foreach_adagrad = new Kernel(44, "foreach.adagrad", 0, 0);
-export const foreach_adam = new Kernel(45, "foreach.adam", 0, 0);
-export const foreach_rmsprop = new Kernel(46, "foreach.rmsprop", 0, 0);
-export const foreach_scale = new Kernel(47, "foreach.scale", 0, 0);
-export const foreach_sgd = new Kernel(48, "foreach.sgd", 0, 0);
-export const index_get = new Kernel(49, "index.get", 0, 0);
-export const index_put = new Kernel(50, "index.put", 0, 0);
-export const index_mask_count = new Kernel(51, "index_mask.count", 0, 0);
-export const index_mask_nonzero = new Kernel(52, "index_mask.nonzero", 0, 0);
-export const index_mask_scatter = new Kernel(53, "index_mask.scatter", 0, 0);
-export const index_mask_select = new Kernel(54, "index_mask.select", 0, 0);
-export const matmul_gemm = new Kernel(55, "matmul.gemm", 0, 0);
-export const random_bernoulli = new Kernel(56, "random.bernoulli", 0, 0);
-export const random_bernoulli_each = new Kernel(57, "random.bernoulli_each", 0, 0);
-export const random_cauchy = new Kernel(58, "random.cauchy", 0, 0);
-export const random_default_range = new Kernel(59, "random.default_range", 0, 0);
-export const random_exponential = new Kernel(60, "random.exponential", 0, 0);
-export const random_from_to = new Kernel(61, "random.from_to", 0, 0);
-export const random_full_64 = new Kernel(62, "random.full_64", 0, 0);
-export const random_geometric = new Kernel(63, "random.geometric", 0, 0);
-export const random_get_state = new Kernel(64, "random.get_state", 0, 0);
-export const random_initial_seed = new Kernel(65, "random.initial_seed", 0, 0);
-export const random_largest = new Kernel(66, "random.largest", 0, 0);
-export const random_log_normal = new Kernel(67, "random.log_normal", 0, 0);
-export const random_multinomial = new Kernel(68, "random.multinomial", 0, 0);
-export const random_normal = new Kernel(69, "random.normal", 0, 0);
-export const random_randperm = new Kernel(70, "random.randperm", 0, 0);
-export const random_seed = new Kernel(71, "random.seed", 0, 0);
-export const random_set_state = new Kernel(72, "random.set_state", 0, 0);
-export const random_uniform = new Kernel(73, "random.uniform", 0, 0);
-export const range_arange = new Kernel(74, "range.arange", 0, 0);
-export const range_spaced = new Kernel(75, "range.spaced", 0, 0);
-export const reduce_arg_max = new Kernel(76, "reduce.arg_max", 0, 0);
-export const reduce_arg_min = new Kernel(77, "reduce.arg_min", 0, 0);
-export const reduce_equal = new Kernel(78, "reduce.equal", 0, 0);
-export const reduce_isclose = new Kernel(79, "reduce.isclose", 0, 0);
-export const reduce_max = new Kernel(80, "reduce.max", 0, 0);
-export const reduce_max_size = new Kernel(81, "reduce.max_size", 0, 0);
-export const reduce_min = new Kernel(82, "reduce.min", 0, 0);
-export const reduce_min_size = new Kernel(83, "reduce.min_size", 0, 0);
-export const reduce_moments = new Kernel(84, "reduce.moments", 0, 0);
-export const reduce_prod = new Kernel(85, "reduce.prod", 0, 0);
-export const reduce_sum = new Kernel(86, "reduce.sum", 0, 0);
-export const reduce_sum_numbers = new Kernel(87, "reduce.sum_numbers", 0, 0);
-export const reduce_sum_presences = new Kernel(88, "reduce.sum_presences", 0, 0);
-export const reduce_sum_sizes = new Kernel(89, "reduce.sum_sizes", 0, 0);
-export const reduce_sum_squares = new Kernel(90, "reduce.sum_squares", 0, 0);
-export const scan_cummax = new Kernel(91, "scan.cummax", 0, 0);
-export const scan_cummin = new Kernel(92, "scan.cummin", 0, 0);
-export const scan_logcumsumexp = new Kernel(93, "scan.logcumsumexp", 0, 0);
-export const scan_prod = new Kernel(94, "scan.prod", 0, 0);
-export const scan_sum = new Kernel(95, "scan.sum", 0, 0);
-export const search_isin = new Kernel(96, "search.isin", 0, 0);
-export const search_searchsorted = new Kernel(97, "search.searchsorted", 0, 0);
-export const softmax_log_softmax = new Kernel(98, "softmax.log_softmax", 0, 0);
-export const softmax_log_softmax_backward = new Kernel(99, "softmax.log_softmax_backward", 0, 0);
-export const softmax_softmax = new Kernel(100, "softmax.softmax", 0, 0);
-export const softmax_softmax_backward = new Kernel(101, "softmax.softmax_backward", 0, 0);
-export const sort_pick = new Kernel(102, "sort.pick", 0, 0);
-export const sort_sort = new Kernel(103, "sort.sort", 0, 0);
-export const sort_topk = new Kernel(104, "sort.topk", 0, 0);
-export const ternary_addcdiv = new Kernel(105, "ternary.addcdiv", 0, 0);
-export const ternary_addcmul = new Kernel(106, "ternary.addcmul", 0, 0);
-export const ternary_clamp = new Kernel(107, "ternary.clamp", 0, 0);
-export const ternary_lerp = new Kernel(108, "ternary.lerp", 0, 0);
-export const ternary_where = new Kernel(109, "ternary.where", 0, 0);
-export const unary_abs = new Kernel(110, "unary.abs", 1, 3);
-export const unary_acos = new Kernel(111, "unary.acos", 1, 3);
-export const unary_acosh = new Kernel(112, "unary.acosh", 1, 3);
-export const unary_asin = new Kernel(113, "unary.asin", 1, 3);
-export const unary_asinh = new Kernel(114, "unary.asinh", 1, 3);
-export const unary_atan = new Kernel(115, "unary.atan", 1, 3);
-export const unary_atanh = new Kernel(116, "unary.atanh", 1, 3);
-export const unary_bitwise_not = new Kernel(117, "unary.bitwise_not", 1, 44);
-export const unary_ceil = new Kernel(118, "unary.ceil", 1, 3);
-export const unary_clamp = new Kernel(119, "unary.clamp", 0, 0);
-export const unary_convert = new Kernel(120, "unary.convert", 0, 0);
-export const unary_cos = new Kernel(121, "unary.cos", 1, 3);
-export const unary_cosh = new Kernel(122, "unary.cosh", 1, 3);
-export const unary_cube = new Kernel(123, "unary.cube", 1, 15);
-export const unary_digamma = new Kernel(124, "unary.digamma", 1, 3);
-export const unary_erf = new Kernel(125, "unary.erf", 1, 3);
-export const unary_erfc = new Kernel(126, "unary.erfc", 1, 3);
-export const unary_erfinv = new Kernel(127, "unary.erfinv", 1, 3);
-export const unary_exp = new Kernel(128, "unary.exp", 1, 3);
-export const unary_exp2 = new Kernel(129, "unary.exp2", 1, 3);
-export const unary_expm1 = new Kernel(130, "unary.expm1", 1, 3);
-export const unary_floor = new Kernel(131, "unary.floor", 1, 3);
-export const unary_frac = new Kernel(132, "unary.frac", 1, 3);
-export const unary_isfinite = new Kernel(133, "unary.isfinite", 1, 3);
-export const unary_isinf = new Kernel(134, "unary.isinf", 1, 3);
-export const unary_isnan = new Kernel(135, "unary.isnan", 1, 3);
-export const unary_isneginf = new Kernel(136, "unary.isneginf", 1, 3);
-export const unary_isposinf = new Kernel(137, "unary.isposinf", 1, 3);
-export const unary_lgamma = new Kernel(138, "unary.lgamma", 1, 3);
-export const unary_log = new Kernel(139, "unary.log", 1, 3);
-export const unary_log10 = new Kernel(140, "unary.log10", 1, 3);
-export const unary_log1p = new Kernel(141, "unary.log1p", 1, 3);
-export const unary_log2 = new Kernel(142, "unary.log2", 1, 3);
-export const unary_logical_not = new Kernel(143, "unary.logical_not", 1, 47);
-export const unary_logit = new Kernel(144, "unary.logit", 0, 0);
-export const unary_nan_to_num = new Kernel(145, "unary.nan_to_num", 0, 0);
-export const unary_neg = new Kernel(146, "unary.neg", 1, 15);
-export const unary_polygamma = new Kernel(147, "unary.polygamma", 0, 0);
-export const unary_reciprocal = new Kernel(148, "unary.reciprocal", 1, 3);
-export const unary_relu = new Kernel(149, "unary.relu", 1, 15);
-export const unary_round = new Kernel(150, "unary.round", 1, 3);
-export const unary_round_decimals = new Kernel(151, "unary.round_decimals", 1, 3);
-export const unary_rsqrt = new Kernel(152, "unary.rsqrt", 1, 3);
-export const unary_sigmoid = new Kernel(153, "unary.sigmoid", 1, 3);
-export const unary_sign = new Kernel(154, "unary.sign", 1, 15);
-export const unary_signbit = new Kernel(155, "unary.signbit", 1, 15);
-export const unary_sin = new Kernel(156, "unary.sin", 1, 3);
-export const unary_sinc = new Kernel(157, "unary.sinc", 1, 3);
-export const unary_sinh = new Kernel(158, "unary.sinh", 1, 3);
-export const unary_sqrt = new Kernel(159, "unary.sqrt", 1, 3);
-export const unary_tan = new Kernel(160, "unary.tan", 1, 3);
-export const unary_tanh = new Kernel(161, "unary.tanh", 1, 3);
-export const unary_trigamma = new Kernel(162, "unary.trigamma", 0, 0);
-export const unary_trunc = new Kernel(163, "unary.trunc", 1, 3);
+export const activation_elu = new Kernel(0, "activation.elu", 0, 0);
+export const activation_elu_backward = new Kernel(1, "activation.elu_backward", 0, 0);
+export const activation_elu_result_backward = new Kernel(2, "activation.elu_result_backward", 0, 0);
+export const activation_gelu = new Kernel(3, "activation.gelu", 1, 3);
+export const activation_gelu_backward = new Kernel(4, "activation.gelu_backward", 2, 3);
+export const activation_gelu_tanh = new Kernel(5, "activation.gelu_tanh", 1, 3);
+export const activation_gelu_tanh_backward = new Kernel(6, "activation.gelu_tanh_backward", 2, 3);
+export const activation_glu = new Kernel(7, "activation.glu", 2, 3);
+export const activation_glu_gate_backward = new Kernel(8, "activation.glu_gate_backward", 0, 0);
+export const activation_hardshrink = new Kernel(9, "activation.hardshrink", 0, 0);
+export const activation_hardshrink_backward = new Kernel(10, "activation.hardshrink_backward", 0, 0);
+export const activation_hardsigmoid = new Kernel(11, "activation.hardsigmoid", 1, 3);
+export const activation_hardsigmoid_backward = new Kernel(12, "activation.hardsigmoid_backward", 2, 3);
+export const activation_hardswish = new Kernel(13, "activation.hardswish", 1, 3);
+export const activation_hardswish_backward = new Kernel(14, "activation.hardswish_backward", 2, 3);
+export const activation_hardtanh_backward = new Kernel(15, "activation.hardtanh_backward", 0, 0);
+export const activation_leaky_relu = new Kernel(16, "activation.leaky_relu", 0, 0);
+export const activation_leaky_relu_backward = new Kernel(17, "activation.leaky_relu_backward", 0, 0);
+export const activation_log_sigmoid = new Kernel(18, "activation.log_sigmoid", 1, 3);
+export const activation_log_sigmoid_backward = new Kernel(19, "activation.log_sigmoid_backward", 2, 3);
+export const activation_mish = new Kernel(20, "activation.mish", 1, 3);
+export const activation_mish_backward = new Kernel(21, "activation.mish_backward", 2, 3);
+export const activation_prelu = new Kernel(22, "activation.prelu", 2, 3);
+export const activation_prelu_input_backward = new Kernel(23, "activation.prelu_input_backward", 0, 0);
+export const activation_prelu_weight_backward = new Kernel(24, "activation.prelu_weight_backward", 2, 3);
+export const activation_silu = new Kernel(25, "activation.silu", 1, 3);
+export const activation_silu_backward = new Kernel(26, "activation.silu_backward", 2, 3);
+export const activation_softplus = new Kernel(27, "activation.softplus", 0, 0);
+export const activation_softplus_backward = new Kernel(28, "activation.softplus_backward", 0, 0);
+export const activation_softshrink = new Kernel(29, "activation.softshrink", 0, 0);
+export const activation_threshold = new Kernel(30, "activation.threshold", 0, 0);
+export const activation_threshold_backward = new Kernel(31, "activation.threshold_backward", 0, 0);
+export const binary_add = new Kernel(32, "binary.add", 2, 47);
+export const binary_add_alpha = new Kernel(33, "binary.add_alpha", 0, 0);
+export const binary_atan2 = new Kernel(34, "binary.atan2", 2, 3);
+export const binary_bitwise_and = new Kernel(35, "binary.bitwise_and", 2, 44);
+export const binary_bitwise_or = new Kernel(36, "binary.bitwise_or", 2, 44);
+export const binary_bitwise_xor = new Kernel(37, "binary.bitwise_xor", 2, 44);
+export const binary_copysign = new Kernel(38, "binary.copysign", 2, 3);
+export const binary_div = new Kernel(39, "binary.div", 2, 3);
+export const binary_eq = new Kernel(40, "binary.eq", 2, 15);
+export const binary_floor_divide = new Kernel(41, "binary.floor_divide", 2, 3);
+export const binary_fmax = new Kernel(42, "binary.fmax", 2, 3);
+export const binary_fmin = new Kernel(43, "binary.fmin", 2, 3);
+export const binary_fmod = new Kernel(44, "binary.fmod", 2, 3);
+export const binary_gcd = new Kernel(45, "binary.gcd", 0, 0);
+export const binary_ge = new Kernel(46, "binary.ge", 2, 15);
+export const binary_gt = new Kernel(47, "binary.gt", 2, 15);
+export const binary_heaviside = new Kernel(48, "binary.heaviside", 0, 0);
+export const binary_huber = new Kernel(49, "binary.huber", 0, 0);
+export const binary_hypot = new Kernel(50, "binary.hypot", 2, 3);
+export const binary_lcm = new Kernel(51, "binary.lcm", 0, 0);
+export const binary_ldexp = new Kernel(52, "binary.ldexp", 0, 0);
+export const binary_le = new Kernel(53, "binary.le", 2, 15);
+export const binary_lerp = new Kernel(54, "binary.lerp", 0, 0);
+export const binary_logaddexp = new Kernel(55, "binary.logaddexp", 2, 3);
+export const binary_logaddexp2 = new Kernel(56, "binary.logaddexp2", 2, 3);
+export const binary_logical_and = new Kernel(57, "binary.logical_and", 2, 32);
+export const binary_logical_or = new Kernel(58, "binary.logical_or", 2, 32);
+export const binary_logical_xor = new Kernel(59, "binary.logical_xor", 2, 32);
+export const binary_lt = new Kernel(60, "binary.lt", 2, 15);
+export const binary_maximum = new Kernel(61, "binary.maximum", 2, 15);
+export const binary_minimum = new Kernel(62, "binary.minimum", 2, 15);
+export const binary_mul = new Kernel(63, "binary.mul", 2, 47);
+export const binary_ne = new Kernel(64, "binary.ne", 2, 15);
+export const binary_nextafter = new Kernel(65, "binary.nextafter", 0, 0);
+export const binary_pow = new Kernel(66, "binary.pow", 2, 3);
+export const binary_remainder = new Kernel(67, "binary.remainder", 2, 3);
+export const binary_sigmoid_backward = new Kernel(68, "binary.sigmoid_backward", 2, 3);
+export const binary_smooth_l1 = new Kernel(69, "binary.smooth_l1", 0, 0);
+export const binary_sub = new Kernel(70, "binary.sub", 2, 15);
+export const binary_tanh_backward = new Kernel(71, "binary.tanh_backward", 2, 3);
+export const binary_threshold_backward = new Kernel(72, "binary.threshold_backward", 2, 3);
+export const binary_trunc_divide = new Kernel(73, "binary.trunc_divide", 0, 0);
+export const binary_xlogy = new Kernel(74, "binary.xlogy", 2, 3);
+export const copy_copy = new Kernel(75, "copy.copy", 0, 0);
+export const foreach_adagrad = new Kernel(76, "foreach.adagrad", 0, 0);
+export const foreach_adam = new Kernel(77, "foreach.adam", 0, 0);
+export const foreach_rmsprop = new Kernel(78, "foreach.rmsprop", 0, 0);
+export const foreach_scale = new Kernel(79, "foreach.scale", 0, 0);
+export const foreach_sgd = new Kernel(80, "foreach.sgd", 0, 0);
+export const index_get = new Kernel(81, "index.get", 0, 0);
+export const index_put = new Kernel(82, "index.put", 0, 0);
+export const index_mask_count = new Kernel(83, "index_mask.count", 0, 0);
+export const index_mask_nonzero = new Kernel(84, "index_mask.nonzero", 0, 0);
+export const index_mask_scatter = new Kernel(85, "index_mask.scatter", 0, 0);
+export const index_mask_select = new Kernel(86, "index_mask.select", 0, 0);
+export const matmul_gemm = new Kernel(87, "matmul.gemm", 0, 0);
+export const random_bernoulli = new Kernel(88, "random.bernoulli", 0, 0);
+export const random_bernoulli_each = new Kernel(89, "random.bernoulli_each", 0, 0);
+export const random_cauchy = new Kernel(90, "random.cauchy", 0, 0);
+export const random_default_range = new Kernel(91, "random.default_range", 0, 0);
+export const random_exponential = new Kernel(92, "random.exponential", 0, 0);
+export const random_from_to = new Kernel(93, "random.from_to", 0, 0);
+export const random_full_64 = new Kernel(94, "random.full_64", 0, 0);
+export const random_geometric = new Kernel(95, "random.geometric", 0, 0);
+export const random_get_state = new Kernel(96, "random.get_state", 0, 0);
+export const random_initial_seed = new Kernel(97, "random.initial_seed", 0, 0);
+export const random_largest = new Kernel(98, "random.largest", 0, 0);
+export const random_log_normal = new Kernel(99, "random.log_normal", 0, 0);
+export const random_multinomial = new Kernel(100, "random.multinomial", 0, 0);
+export const random_normal = new Kernel(101, "random.normal", 0, 0);
+export const random_randperm = new Kernel(102, "random.randperm", 0, 0);
+export const random_seed = new Kernel(103, "random.seed", 0, 0);
+export const random_set_state = new Kernel(104, "random.set_state", 0, 0);
+export const random_uniform = new Kernel(105, "random.uniform", 0, 0);
+export const range_arange = new Kernel(106, "range.arange", 0, 0);
+export const range_spaced = new Kernel(107, "range.spaced", 0, 0);
+export const reduce_arg_max = new Kernel(108, "reduce.arg_max", 0, 0);
+export const reduce_arg_min = new Kernel(109, "reduce.arg_min", 0, 0);
+export const reduce_equal = new Kernel(110, "reduce.equal", 0, 0);
+export const reduce_isclose = new Kernel(111, "reduce.isclose", 0, 0);
+export const reduce_max = new Kernel(112, "reduce.max", 0, 0);
+export const reduce_max_size = new Kernel(113, "reduce.max_size", 0, 0);
+export const reduce_min = new Kernel(114, "reduce.min", 0, 0);
+export const reduce_min_size = new Kernel(115, "reduce.min_size", 0, 0);
+export const reduce_moments = new Kernel(116, "reduce.moments", 0, 0);
+export const reduce_prod = new Kernel(117, "reduce.prod", 0, 0);
+export const reduce_sum = new Kernel(118, "reduce.sum", 0, 0);
+export const reduce_sum_numbers = new Kernel(119, "reduce.sum_numbers", 0, 0);
+export const reduce_sum_presences = new Kernel(120, "reduce.sum_presences", 0, 0);
+export const reduce_sum_sizes = new Kernel(121, "reduce.sum_sizes", 0, 0);
+export const reduce_sum_squares = new Kernel(122, "reduce.sum_squares", 0, 0);
+export const scan_cummax = new Kernel(123, "scan.cummax", 0, 0);
+export const scan_cummin = new Kernel(124, "scan.cummin", 0, 0);
+export const scan_logcumsumexp = new Kernel(125, "scan.logcumsumexp", 0, 0);
+export const scan_prod = new Kernel(126, "scan.prod", 0, 0);
+export const scan_sum = new Kernel(127, "scan.sum", 0, 0);
+export const search_isin = new Kernel(128, "search.isin", 0, 0);
+export const search_searchsorted = new Kernel(129, "search.searchsorted", 0, 0);
+export const softmax_log_softmax = new Kernel(130, "softmax.log_softmax", 0, 0);
+export const softmax_log_softmax_backward = new Kernel(131, "softmax.log_softmax_backward", 0, 0);
+export const softmax_softmax = new Kernel(132, "softmax.softmax", 0, 0);
+export const softmax_softmax_backward = new Kernel(133, "softmax.softmax_backward", 0, 0);
+export const sort_pick = new Kernel(134, "sort.pick", 0, 0);
+export const sort_sort = new Kernel(135, "sort.sort", 0, 0);
+export const sort_topk = new Kernel(136, "sort.topk", 0, 0);
+export const ternary_addcdiv = new Kernel(137, "ternary.addcdiv", 0, 0);
+export const ternary_addcmul = new Kernel(138, "ternary.addcmul", 0, 0);
+export const ternary_clamp = new Kernel(139, "ternary.clamp", 0, 0);
+export const ternary_lerp = new Kernel(140, "ternary.lerp", 0, 0);
+export const ternary_where = new Kernel(141, "ternary.where", 0, 0);
+export const unary_abs = new Kernel(142, "unary.abs", 1, 3);
+export const unary_acos = new Kernel(143, "unary.acos", 1, 3);
+export const unary_acosh = new Kernel(144, "unary.acosh", 1, 3);
+export const unary_asin = new Kernel(145, "unary.asin", 1, 3);
+export const unary_asinh = new Kernel(146, "unary.asinh", 1, 3);
+export const unary_atan = new Kernel(147, "unary.atan", 1, 3);
+export const unary_atanh = new Kernel(148, "unary.atanh", 1, 3);
+export const unary_bitwise_not = new Kernel(149, "unary.bitwise_not", 1, 44);
+export const unary_ceil = new Kernel(150, "unary.ceil", 1, 3);
+export const unary_clamp = new Kernel(151, "unary.clamp", 0, 0);
+export const unary_convert = new Kernel(152, "unary.convert", 0, 0);
+export const unary_cos = new Kernel(153, "unary.cos", 1, 3);
+export const unary_cosh = new Kernel(154, "unary.cosh", 1, 3);
+export const unary_cube = new Kernel(155, "unary.cube", 1, 15);
+export const unary_digamma = new Kernel(156, "unary.digamma", 1, 3);
+export const unary_erf = new Kernel(157, "unary.erf", 1, 3);
+export const unary_erfc = new Kernel(158, "unary.erfc", 1, 3);
+export const unary_erfinv = new Kernel(159, "unary.erfinv", 1, 3);
+export const unary_exp = new Kernel(160, "unary.exp", 1, 3);
+export const unary_exp2 = new Kernel(161, "unary.exp2", 1, 3);
+export const unary_expm1 = new Kernel(162, "unary.expm1", 1, 3);
+export const unary_floor = new Kernel(163, "unary.floor", 1, 3);
+export const unary_frac = new Kernel(164, "unary.frac", 1, 3);
+export const unary_isfinite = new Kernel(165, "unary.isfinite", 1, 3);
+export const unary_isinf = new Kernel(166, "unary.isinf", 1, 3);
+export const unary_isnan = new Kernel(167, "unary.isnan", 1, 3);
+export const unary_isneginf = new Kernel(168, "unary.isneginf", 1, 3);
+export const unary_isposinf = new Kernel(169, "unary.isposinf", 1, 3);
+export const unary_lgamma = new Kernel(170, "unary.lgamma", 1, 3);
+export const unary_log = new Kernel(171, "unary.log", 1, 3);
+export const unary_log10 = new Kernel(172, "unary.log10", 1, 3);
+export const unary_log1p = new Kernel(173, "unary.log1p", 1, 3);
+export const unary_log2 = new Kernel(174, "unary.log2", 1, 3);
+export const unary_logical_not = new Kernel(175, "unary.logical_not", 1, 47);
+export const unary_logit = new Kernel(176, "unary.logit", 0, 0);
+export const unary_nan_to_num = new Kernel(177, "unary.nan_to_num", 0, 0);
+export const unary_neg = new Kernel(178, "unary.neg", 1, 15);
+export const unary_polygamma = new Kernel(179, "unary.polygamma", 0, 0);
+export const unary_reciprocal = new Kernel(180, "unary.reciprocal", 1, 3);
+export const unary_relu = new Kernel(181, "unary.relu", 1, 15);
+export const unary_round = new Kernel(182, "unary.round", 1, 3);
+export const unary_round_decimals = new Kernel(183, "unary.round_decimals", 1, 3);
+export const unary_rsqrt = new Kernel(184, "unary.rsqrt", 1, 3);
+export const unary_sigmoid = new Kernel(185, "unary.sigmoid", 1, 3);
+export const unary_sign = new Kernel(186, "unary.sign", 1, 15);
+export const unary_signbit = new Kernel(187, "unary.signbit", 1, 15);
+export const unary_sin = new Kernel(188, "unary.sin", 1, 3);
+export const unary_sinc = new Kernel(189, "unary.sinc", 1, 3);
+export const unary_sinh = new Kernel(190, "unary.sinh", 1, 3);
+export const unary_sqrt = new Kernel(191, "unary.sqrt", 1, 3);
+export const unary_tan = new Kernel(192, "unary.tan", 1, 3);
+export const unary_tanh = new Kernel(193, "unary.tanh", 1, 3);
+export const unary_trigamma = new Kernel(194, "unary.trigamma", 0, 0);
+export const unary_trunc = new Kernel(195, "unary.trunc", 1, 3);
 
 /** Every one of them. */
 export const K = {
+  activation_elu,
+  activation_elu_backward,
+  activation_elu_result_backward,
+  activation_gelu,
+  activation_gelu_backward,
+  activation_gelu_tanh,
+  activation_gelu_tanh_backward,
+  activation_glu,
+  activation_glu_gate_backward,
+  activation_hardshrink,
+  activation_hardshrink_backward,
+  activation_hardsigmoid,
+  activation_hardsigmoid_backward,
+  activation_hardswish,
+  activation_hardswish_backward,
+  activation_hardtanh_backward,
+  activation_leaky_relu,
+  activation_leaky_relu_backward,
+  activation_log_sigmoid,
+  activation_log_sigmoid_backward,
+  activation_mish,
+  activation_mish_backward,
+  activation_prelu,
+  activation_prelu_input_backward,
+  activation_prelu_weight_backward,
+  activation_silu,
+  activation_silu_backward,
+  activation_softplus,
+  activation_softplus_backward,
+  activation_softshrink,
+  activation_threshold,
+  activation_threshold_backward,
   binary_add,
   binary_add_alpha,
   binary_atan2,

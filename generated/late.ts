@@ -20,6 +20,8 @@ export function compositeOf(name: string): unknown {
       return C.byte;
     case "cdouble":
       return C.cdouble;
+    case "celuInplace":
+      return C.celuInplace;
     case "cfloat":
       return C.cfloat;
     case "char":
@@ -48,6 +50,10 @@ export function compositeOf(name: string): unknown {
       return C.dropout;
     case "dstack":
       return C.dstack;
+    case "elu":
+      return C.elu;
+    case "eluInplace":
+      return C.eluInplace;
     case "expandAs":
       return C.expandAs;
     case "flatten":
@@ -58,16 +64,36 @@ export function compositeOf(name: string): unknown {
       return C.flipud;
     case "float":
       return C.float;
+    case "functionalCelu":
+      return C.functionalCelu;
+    case "functionalHardshrink":
+      return C.functionalHardshrink;
     case "functionalLogSoftmax":
       return C.functionalLogSoftmax;
     case "functionalRelu":
       return C.functionalRelu;
     case "functionalReluInplace":
       return C.functionalReluInplace;
+    case "functionalSelu":
+      return C.functionalSelu;
     case "functionalSoftmax":
       return C.functionalSoftmax;
+    case "functionalThreshold":
+      return C.functionalThreshold;
+    case "gelu":
+      return C.gelu;
+    case "glu":
+      return C.glu;
     case "half":
       return C.half;
+    case "hardsigmoid":
+      return C.hardsigmoid;
+    case "hardswish":
+      return C.hardswish;
+    case "hardtanh":
+      return C.hardtanh;
+    case "hardtanhInplace":
+      return C.hardtanhInplace;
     case "hstack":
       return C.hstack;
     case "huberLoss":
@@ -90,10 +116,16 @@ export function compositeOf(name: string): unknown {
       return C.l1Loss;
     case "layerNorm":
       return C.layerNorm;
+    case "leakyRelu":
+      return C.leakyRelu;
+    case "leakyReluInplace":
+      return C.leakyReluInplace;
     case "linear":
       return C.linear;
     case "logSoftmax":
       return C.logSoftmax;
+    case "logsigmoid":
+      return C.logsigmoid;
     case "long":
       return C.long;
     case "matmul":
@@ -104,6 +136,8 @@ export function compositeOf(name: string): unknown {
       return C.maxOther;
     case "minOther":
       return C.minOther;
+    case "mish":
+      return C.mish;
     case "movedim":
       return C.movedim;
     case "mseLoss":
@@ -130,12 +164,16 @@ export function compositeOf(name: string): unknown {
       return C.polygammaOf;
     case "polygammaOf_":
       return C.polygammaOf_;
+    case "prelu":
+      return C.prelu;
     case "quantile":
       return C.quantile;
     case "ravel":
       return C.ravel;
     case "real":
       return C.real;
+    case "relu6":
+      return C.relu6;
     case "repeatInterleave":
       return C.repeatInterleave;
     case "repeatInterleavePositions":
@@ -156,16 +194,28 @@ export function compositeOf(name: string): unknown {
       return C.resolveNeg;
     case "reverseDims":
       return C.reverseDims;
+    case "selu":
+      return C.selu;
+    case "seluInplace":
+      return C.seluInplace;
     case "set_":
       return C.set_;
     case "short":
       return C.short;
+    case "silu":
+      return C.silu;
     case "smoothL1Loss":
       return C.smoothL1Loss;
     case "softmax":
       return C.softmax;
     case "softmin":
       return C.softmin;
+    case "softplus":
+      return C.softplus;
+    case "softshrink":
+      return C.softshrink;
+    case "softsign":
+      return C.softsign;
     case "square":
       return C.square;
     case "square_":
@@ -174,12 +224,16 @@ export function compositeOf(name: string): unknown {
       return C.sumToSize;
     case "takeAlongDim":
       return C.takeAlongDim;
+    case "tanhshrink":
+      return C.tanhshrink;
     case "tensorSplit":
       return C.tensorSplit;
     case "tensorSplitAt":
       return C.tensorSplitAt;
     case "tensorSplitBy":
       return C.tensorSplitBy;
+    case "thresholdInplace":
+      return C.thresholdInplace;
     case "tile":
       return C.tile;
     case "toDevice":
@@ -233,6 +287,8 @@ export function formulaOf(name: string): unknown {
       return F.atan2Backward;
     case "catBackward":
       return F.catBackward;
+    case "celuBackward":
+      return F.celuBackward;
     case "clampBackward":
       return F.clampBackward;
     case "clampBoundsBackward":
@@ -253,6 +309,14 @@ export function formulaOf(name: string): unknown {
       return F.divOtherBackward;
     case "divSelfBackward":
       return F.divSelfBackward;
+    case "eluBackward":
+      return F.eluBackward;
+    case "eluDoubleBackward":
+      return F.eluDoubleBackward;
+    case "eluResultBackward":
+      return F.eluResultBackward;
+    case "eluResultDoubleBackward":
+      return F.eluResultDoubleBackward;
     case "errorSlope":
       return F.errorSlope;
     case "exp2Of":
@@ -273,8 +337,34 @@ export function formulaOf(name: string): unknown {
       return F.fminOtherBackward;
     case "gatherBackward":
       return F.gatherBackward;
+    case "geluBackward":
+      return F.geluBackward;
+    case "geluDoubleBackward":
+      return F.geluDoubleBackward;
+    case "geluTanhBackward":
+      return F.geluTanhBackward;
+    case "geluTanhDoubleBackward":
+      return F.geluTanhDoubleBackward;
+    case "gluBackward":
+      return F.gluBackward;
+    case "gluFirstBackward":
+      return F.gluFirstBackward;
+    case "gluGateBackward":
+      return F.gluGateBackward;
+    case "gluGateDoubleBackward":
+      return F.gluGateDoubleBackward;
     case "gradientsOfParts":
       return F.gradientsOfParts;
+    case "hardshrinkBackward":
+      return F.hardshrinkBackward;
+    case "hardsigmoidBackward":
+      return F.hardsigmoidBackward;
+    case "hardswishBackward":
+      return F.hardswishBackward;
+    case "hardswishDoubleBackward":
+      return F.hardswishDoubleBackward;
+    case "hardtanhBackward":
+      return F.hardtanhBackward;
     case "huberBackward":
       return F.huberBackward;
     case "indexBackward":
@@ -293,6 +383,14 @@ export function formulaOf(name: string): unknown {
       return F.inverseLeg;
     case "joinParts":
       return F.joinParts;
+    case "leakyReluBackward":
+      return F.leakyReluBackward;
+    case "leakyReluResultBackward":
+      return F.leakyReluResultBackward;
+    case "logSigmoidBackward":
+      return F.logSigmoidBackward;
+    case "logSigmoidDoubleBackward":
+      return F.logSigmoidDoubleBackward;
     case "logSoftmaxBackward":
       return F.logSoftmaxBackward;
     case "logSoftmaxDoubleBackward":
@@ -315,6 +413,10 @@ export function formulaOf(name: string): unknown {
       return F.maskedSelectBackward;
     case "meanBackward":
       return F.meanBackward;
+    case "mishBackward":
+      return F.mishBackward;
+    case "mishDoubleBackward":
+      return F.mishDoubleBackward;
     case "mmOtherBackward":
       return F.mmOtherBackward;
     case "mmSelfBackward":
@@ -341,6 +443,12 @@ export function formulaOf(name: string): unknown {
       return F.powBackwardExponent;
     case "powBackwardSelf":
       return F.powBackwardSelf;
+    case "preluInputBackward":
+      return F.preluInputBackward;
+    case "preluSlopeBackward":
+      return F.preluSlopeBackward;
+    case "preluWeightBackward":
+      return F.preluWeightBackward;
     case "prodBackward":
       return F.prodBackward;
     case "putBackward":
@@ -365,6 +473,10 @@ export function formulaOf(name: string): unknown {
       return F.sigmoidBackward;
     case "sigmoidDoubleBackward":
       return F.sigmoidDoubleBackward;
+    case "siluBackward":
+      return F.siluBackward;
+    case "siluDoubleBackward":
+      return F.siluDoubleBackward;
     case "sincBackward":
       return F.sincBackward;
     case "sliceBackward":
@@ -375,6 +487,12 @@ export function formulaOf(name: string): unknown {
       return F.softmaxBackward;
     case "softmaxDoubleBackward":
       return F.softmaxDoubleBackward;
+    case "softplusBackward":
+      return F.softplusBackward;
+    case "softplusDoubleBackward":
+      return F.softplusDoubleBackward;
+    case "softshrinkBackward":
+      return F.softshrinkBackward;
     case "sortedBackward":
       return F.sortedBackward;
     case "splitBackward":
@@ -393,6 +511,8 @@ export function formulaOf(name: string): unknown {
       return F.tanhBackward;
     case "tanhDoubleBackward":
       return F.tanhDoubleBackward;
+    case "thresholdAtBackward":
+      return F.thresholdAtBackward;
     case "thresholdBackward":
       return F.thresholdBackward;
     case "truncQuotient":

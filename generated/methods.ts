@@ -113,6 +113,7 @@ import type {
   GeneratorOutOptions,
   GeometricArgs,
   GtArgs,
+  HardshrinkArgs,
   HeavisideArgs,
   HypotArgs,
   IndexAddArgs,
@@ -218,6 +219,7 @@ import type {
   PolygammaArgs,
   PowArgs,
   PowExponentArgs,
+  PreluArgs,
   ProdArgs,
   PutArgs,
   PutSourceArgs,
@@ -2451,6 +2453,19 @@ export interface TensorMethods {
    */
   half(options?: CloneOptions): Tensor;
   /**
+   * Zero for what lies between -lambd and lambd, else the element.
+   * @returns a tensor of the same shape, of the promoted dtype
+   * @throws NotImplementedError for integers and complex tensors
+   * @example
+   * ```ts
+   * tensor([-0.2, 2]).hardshrink() // tensor([0., 2.])
+   * ```
+   * @torch torch.hardshrink
+   */
+  hardshrink(lambd?: number | HardshrinkArgs): Tensor;
+  /** Zero for what lies between -lambd and lambd, else the element. @torch torch.hardshrink */
+  hardshrink(lambd: number, options: OutOptions): Tensor;
+  /**
    * 0 where an element is below zero, 1 above, and the element of `values` at zero.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError when the dtypes differ
@@ -4039,6 +4054,16 @@ export interface TensorMethods {
    * @torch torch.pow_
    */
   pow_(exponent: Tensor | Scalar | Omit<PowArgs, "out"> | Omit<PowExponentArgs, "out">): this;
+  /**
+   * x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1).
+   * @throws RuntimeError unless there is one slope or one for each channel, of the dtype of the input
+   * @example
+   * ```ts
+   * prelu(tensor([-1, 2]), tensor([0.25])) // tensor([-0.2500,  2.0000])
+   * ```
+   * @torch torch.prelu
+   */
+  prelu(weight: Tensor | PreluArgs): Tensor;
   /**
    * The product of all elements. Integers and bools are multiplied in int64.
    * The product over one dimension.
@@ -6199,6 +6224,10 @@ function $half(this: Tensor, ...args: unknown[]) {
   return (M.half as Unchecked)(this, ...args);
 }
 
+function $hardshrink(this: Tensor, ...args: unknown[]) {
+  return (F.hardshrink as Unchecked)(this, ...args);
+}
+
 function $heaviside(this: Tensor, values: unknown, options: unknown) {
   return (F.heaviside as Unchecked)(this, values, options);
 }
@@ -6691,6 +6720,10 @@ function $pow_(this: Tensor, ...args: unknown[]) {
   return (M.pow_ as Unchecked)(this, ...args);
 }
 
+function $prelu(this: Tensor, ...args: unknown[]) {
+  return (F.prelu as Unchecked)(this, ...args);
+}
+
 function $prod(this: Tensor, ...args: unknown[]) {
   return (F.prod as Unchecked)(this, ...args);
 }
@@ -7129,7 +7162,7 @@ function $zero_(this: Tensor, options: unknown) {
 
 /** The names of the members, with blanks between them. */
 export function memberNames(): string {
-  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diagonal diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ select set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit tile to topk transpose transpose_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
+  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diagonal diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half hardshrink heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prelu prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ select set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit tile to topk transpose transpose_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
 }
 
 /** The member of this name, for src/tensor/late-members.ts. */
@@ -7350,6 +7383,7 @@ function rareMemberOf(name: string): Member | undefined {
     case "greaterEqual_": return $greaterEqual_;
     case "gt_": return $gt_;
     case "half": return $half;
+    case "hardshrink": return $hardshrink;
     case "heaviside": return $heaviside;
     case "heaviside_": return $heaviside_;
     case "hypot": return $hypot;
@@ -7457,6 +7491,7 @@ function rareMemberOf(name: string): Member | undefined {
     case "polygamma": return $polygamma;
     case "polygamma_": return $polygamma_;
     case "pow_": return $pow_;
+    case "prelu": return $prelu;
     case "prod": return $prod;
     case "put": return $put;
     case "put_": return $put_;

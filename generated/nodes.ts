@@ -11,6 +11,1262 @@ import type { DType } from "../src/tensor/dtype.ts";
 import type { Storage } from "../src/tensor/storage.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
+function make_gelu_backward_Backward() {
+  return class gelu_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GeluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.geluBackward(grad, self) : null,
+        this.needs(1) ? F.geluDoubleBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_gelu_backward_Backward: ReturnType<typeof make_gelu_backward_Backward> | undefined;
+export function gelu_backward_Backward() {
+  return (made_gelu_backward_Backward ??= make_gelu_backward_Backward());
+}
+
+function make_gelu_tanh_backward_Backward() {
+  return class gelu_tanh_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GeluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.geluTanhBackward(grad, self) : null,
+        this.needs(1) ? F.geluTanhDoubleBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_gelu_tanh_backward_Backward: ReturnType<typeof make_gelu_tanh_backward_Backward> | undefined;
+export function gelu_tanh_backward_Backward() {
+  return (made_gelu_tanh_backward_Backward ??= make_gelu_tanh_backward_Backward());
+}
+
+function make_silu_backward_Backward() {
+  return class silu_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SiluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.siluBackward(grad, self) : null,
+        this.needs(1) ? F.siluDoubleBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_silu_backward_Backward: ReturnType<typeof make_silu_backward_Backward> | undefined;
+export function silu_backward_Backward() {
+  return (made_silu_backward_Backward ??= make_silu_backward_Backward());
+}
+
+function make_mish_backward_Backward() {
+  return class mish_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MishBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.mishBackward(grad, self) : null,
+        this.needs(1) ? F.mishDoubleBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_mish_backward_Backward: ReturnType<typeof make_mish_backward_Backward> | undefined;
+export function mish_backward_Backward() {
+  return (made_mish_backward_Backward ??= make_mish_backward_Backward());
+}
+
+function make_softplus_backward_Backward() {
+  return class softplus_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SoftplusBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    declare beta: number;
+    declare threshold: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const beta = this.beta;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const threshold = this.threshold;
+      return [
+        this.needs(0) ? F.softplusBackward(grad, self, beta, threshold) : null,
+        this.needs(1) ? F.softplusDoubleBackward(grad, gradOutput, self, beta, threshold) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_softplus_backward_Backward: ReturnType<typeof make_softplus_backward_Backward> | undefined;
+export function softplus_backward_Backward() {
+  return (made_softplus_backward_Backward ??= make_softplus_backward_Backward());
+}
+
+function make_elu_backward_Backward() {
+  return class elu_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "EluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    declare alpha: number;
+    declare scale: number;
+    declare inputScale: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const inputScale = this.inputScale;
+      const scale = this.scale;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.eluBackward(grad, self, alpha, scale, inputScale) : null,
+        this.needs(1) ? F.eluDoubleBackward(grad, gradOutput, self, alpha, scale, inputScale) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_elu_backward_Backward: ReturnType<typeof make_elu_backward_Backward> | undefined;
+export function elu_backward_Backward() {
+  return (made_elu_backward_Backward ??= make_elu_backward_Backward());
+}
+
+function make_elu_result_backward_Backward() {
+  return class elu_result_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "EluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    declare alpha: number;
+    declare scale: number;
+    declare inputScale: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const inputScale = this.inputScale;
+      const scale = this.scale;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.eluResultBackward(grad, self, alpha, scale, inputScale) : null,
+        this.needs(1) ? F.eluResultDoubleBackward(grad, gradOutput, self, inputScale) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_elu_result_backward_Backward: ReturnType<typeof make_elu_result_backward_Backward> | undefined;
+export function elu_result_backward_Backward() {
+  return (made_elu_result_backward_Backward ??= make_elu_result_backward_Backward());
+}
+
+function make_hardswish_backward_Backward() {
+  return class hardswish_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardswishBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardswishBackward(grad, self) : null,
+        this.needs(1) ? F.hardswishDoubleBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardswish_backward_Backward: ReturnType<typeof make_hardswish_backward_Backward> | undefined;
+export function hardswish_backward_Backward() {
+  return (made_hardswish_backward_Backward ??= make_hardswish_backward_Backward());
+}
+
+function make_hardsigmoid_backward_Backward() {
+  return class hardsigmoid_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardsigmoidBackwardBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardsigmoidBackward(grad, self) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardsigmoid_backward_Backward: ReturnType<typeof make_hardsigmoid_backward_Backward> | undefined;
+export function hardsigmoid_backward_Backward() {
+  return (made_hardsigmoid_backward_Backward ??= make_hardsigmoid_backward_Backward());
+}
+
+function make_hardtanh_backward_Backward() {
+  return class hardtanh_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardtanhBackwardBackward0";
+    }
+    declare self: S.Saved;
+    declare minVal: Scalar;
+    declare maxVal: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const maxVal = this.maxVal;
+      const minVal = this.minVal;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardtanhBackward(grad, self, minVal, maxVal) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardtanh_backward_Backward: ReturnType<typeof make_hardtanh_backward_Backward> | undefined;
+export function hardtanh_backward_Backward() {
+  return (made_hardtanh_backward_Backward ??= make_hardtanh_backward_Backward());
+}
+
+function make_leaky_relu_backward_Backward() {
+  return class leaky_relu_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "LeakyReluBackwardBackward0";
+    }
+    declare self: S.Saved;
+    declare negativeSlope: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const negativeSlope = this.negativeSlope;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.leakyReluBackward(grad, self, negativeSlope) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_leaky_relu_backward_Backward: ReturnType<typeof make_leaky_relu_backward_Backward> | undefined;
+export function leaky_relu_backward_Backward() {
+  return (made_leaky_relu_backward_Backward ??= make_leaky_relu_backward_Backward());
+}
+
+function make_log_sigmoid_backward_Backward() {
+  return class log_sigmoid_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "LogSigmoidBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.logSigmoidBackward(grad, self) : null,
+        this.needs(1) ? F.logSigmoidDoubleBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_log_sigmoid_backward_Backward: ReturnType<typeof make_log_sigmoid_backward_Backward> | undefined;
+export function log_sigmoid_backward_Backward() {
+  return (made_log_sigmoid_backward_Backward ??= make_log_sigmoid_backward_Backward());
+}
+
+function make_hardshrink_backward_Backward() {
+  return class hardshrink_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardshrinkBackwardBackward0";
+    }
+    declare self: S.Saved;
+    declare lambd: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const lambd = this.lambd;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardshrinkBackward(grad, self, lambd) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardshrink_backward_Backward: ReturnType<typeof make_hardshrink_backward_Backward> | undefined;
+export function hardshrink_backward_Backward() {
+  return (made_hardshrink_backward_Backward ??= make_hardshrink_backward_Backward());
+}
+
+function make_softshrink_backward_Backward() {
+  return class softshrink_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SoftshrinkBackwardBackward0";
+    }
+    declare self: S.Saved;
+    declare lambd: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const lambd = this.lambd;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.softshrinkBackward(grad, self, lambd) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_softshrink_backward_Backward: ReturnType<typeof make_softshrink_backward_Backward> | undefined;
+export function softshrink_backward_Backward() {
+  return (made_softshrink_backward_Backward ??= make_softshrink_backward_Backward());
+}
+
+function make_threshold_at_backward_Backward() {
+  return class threshold_at_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ThresholdBackwardBackward0";
+    }
+    declare self: S.Saved;
+    declare threshold: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const threshold = this.threshold;
+      return [
+        this.needs(0) ? F.thresholdAtBackward(grad, self, threshold) : null,
+        this.needs(1) ? F.zerosOf(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_threshold_at_backward_Backward: ReturnType<typeof make_threshold_at_backward_Backward> | undefined;
+export function threshold_at_backward_Backward() {
+  return (made_threshold_at_backward_Backward ??= make_threshold_at_backward_Backward());
+}
+
+function make_prelu_input_backward_Backward() {
+  return class prelu_input_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "PreluKernelBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    declare weight: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      return [
+        this.needs(0) ? F.preluInputBackward(grad, self, weight) : null,
+        this.needs(1) ? F.zerosOf(self) : null,
+        this.needs(2) ? F.preluSlopeBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_prelu_input_backward_Backward: ReturnType<typeof make_prelu_input_backward_Backward> | undefined;
+export function prelu_input_backward_Backward() {
+  return (made_prelu_input_backward_Backward ??= make_prelu_input_backward_Backward());
+}
+
+function make_prelu_weight_backward_Backward() {
+  return class prelu_weight_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "PreluKernelBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.preluWeightBackward(grad, self) : null,
+        this.needs(1) ? F.preluSlopeBackward(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_prelu_weight_backward_Backward: ReturnType<typeof make_prelu_weight_backward_Backward> | undefined;
+export function prelu_weight_backward_Backward() {
+  return (made_prelu_weight_backward_Backward ??= make_prelu_weight_backward_Backward());
+}
+
+function make_glu_gate_backward_Backward() {
+  return class glu_gate_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare first: S.Saved;
+    declare second: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const first = S.unpack(this.first, this) as Tensor;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const second = S.unpack(this.second, this) as Tensor;
+      return [
+        this.needs(0) ? F.gluGateBackward(grad, first, second) : null,
+        this.needs(1) ? F.gluGateBackward(grad, gradOutput, second) : null,
+        this.needs(2) ? F.gluGateDoubleBackward(grad, gradOutput, first, second) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.first = S.drop(this.first);
+      this.second = S.drop(this.second);
+    }
+  };
+}
+let made_glu_gate_backward_Backward: ReturnType<typeof make_glu_gate_backward_Backward> | undefined;
+export function glu_gate_backward_Backward() {
+  return (made_glu_gate_backward_Backward ??= make_glu_gate_backward_Backward());
+}
+
+function make_glu_first_backward_Backward() {
+  return class glu_first_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GluBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare second: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const second = S.unpack(this.second, this) as Tensor;
+      return [
+        this.needs(0) ? F.gluFirstBackward(grad, second) : null,
+        this.needs(1) ? F.gluGateBackward(grad, gradOutput, second) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.second = S.drop(this.second);
+    }
+  };
+}
+let made_glu_first_backward_Backward: ReturnType<typeof make_glu_first_backward_Backward> | undefined;
+export function glu_first_backward_Backward() {
+  return (made_glu_first_backward_Backward ??= make_glu_first_backward_Backward());
+}
+
+function make_gelu_Backward() {
+  return class gelu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GeluBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.geluBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_gelu_Backward: ReturnType<typeof make_gelu_Backward> | undefined;
+export function gelu_Backward() {
+  return (made_gelu_Backward ??= make_gelu_Backward());
+}
+
+function make_gelu_tanh_Backward() {
+  return class gelu_tanh_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GeluBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.geluTanhBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_gelu_tanh_Backward: ReturnType<typeof make_gelu_tanh_Backward> | undefined;
+export function gelu_tanh_Backward() {
+  return (made_gelu_tanh_Backward ??= make_gelu_tanh_Backward());
+}
+
+function make_silu_Backward() {
+  return class silu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SiluBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.siluBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_silu_Backward: ReturnType<typeof make_silu_Backward> | undefined;
+export function silu_Backward() {
+  return (made_silu_Backward ??= make_silu_Backward());
+}
+
+function make_mish_Backward() {
+  return class mish_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MishBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.mishBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_mish_Backward: ReturnType<typeof make_mish_Backward> | undefined;
+export function mish_Backward() {
+  return (made_mish_Backward ??= make_mish_Backward());
+}
+
+function make_softplus_Backward() {
+  return class softplus_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SoftplusBackward0";
+    }
+    declare self: S.Saved;
+    declare beta: number;
+    declare threshold: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const beta = this.beta;
+      const self = S.unpack(this.self, this) as Tensor;
+      const threshold = this.threshold;
+      return [
+        this.needs(0) ? F.softplusBackward(grad, self, beta, threshold) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_softplus_Backward: ReturnType<typeof make_softplus_Backward> | undefined;
+export function softplus_Backward() {
+  return (made_softplus_Backward ??= make_softplus_Backward());
+}
+
+function make_elu_Backward() {
+  return class elu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "EluBackward0";
+    }
+    declare self: S.Saved;
+    declare alpha: number;
+    declare scale: number;
+    declare inputScale: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const inputScale = this.inputScale;
+      const scale = this.scale;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.eluBackward(grad, self, alpha, scale, inputScale) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_elu_Backward: ReturnType<typeof make_elu_Backward> | undefined;
+export function elu_Backward() {
+  return (made_elu_Backward ??= make_elu_Backward());
+}
+
+function make__elu_Backward() {
+  return class _elu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "EluBackward1";
+    }
+    declare alpha: number;
+    declare scale: number;
+    declare inputScale: number;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const inputScale = this.inputScale;
+      const scale = this.scale;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.eluResultBackward(grad, result, alpha, scale, inputScale) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made__elu_Backward: ReturnType<typeof make__elu_Backward> | undefined;
+export function _elu_Backward() {
+  return (made__elu_Backward ??= make__elu_Backward());
+}
+
+function make_celu_Backward() {
+  return class celu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "CeluBackward0";
+    }
+    declare self: S.Saved;
+    declare alpha: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.celuBackward(grad, self, alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_celu_Backward: ReturnType<typeof make_celu_Backward> | undefined;
+export function celu_Backward() {
+  return (made_celu_Backward ??= make_celu_Backward());
+}
+
+function make__celu_Backward() {
+  return class _celu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "CeluBackward1";
+    }
+    declare alpha: number;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alpha = this.alpha;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.eluResultBackward(grad, result, alpha, 1, 1 / alpha) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made__celu_Backward: ReturnType<typeof make__celu_Backward> | undefined;
+export function _celu_Backward() {
+  return (made__celu_Backward ??= make__celu_Backward());
+}
+
+function make_hardswish_Backward() {
+  return class hardswish_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardswishBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardswishBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardswish_Backward: ReturnType<typeof make_hardswish_Backward> | undefined;
+export function hardswish_Backward() {
+  return (made_hardswish_Backward ??= make_hardswish_Backward());
+}
+
+function make_hardsigmoid_Backward() {
+  return class hardsigmoid_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardsigmoidBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardsigmoidBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardsigmoid_Backward: ReturnType<typeof make_hardsigmoid_Backward> | undefined;
+export function hardsigmoid_Backward() {
+  return (made_hardsigmoid_Backward ??= make_hardsigmoid_Backward());
+}
+
+function make_hardtanh_Backward() {
+  return class hardtanh_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardtanhBackward0";
+    }
+    declare self: S.Saved;
+    declare minVal: Scalar;
+    declare maxVal: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const maxVal = this.maxVal;
+      const minVal = this.minVal;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardtanhBackward(grad, self, minVal, maxVal) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardtanh_Backward: ReturnType<typeof make_hardtanh_Backward> | undefined;
+export function hardtanh_Backward() {
+  return (made_hardtanh_Backward ??= make_hardtanh_Backward());
+}
+
+function make_leaky_relu_Backward() {
+  return class leaky_relu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "LeakyReluBackward0";
+    }
+    declare self: S.Saved;
+    declare negativeSlope: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const negativeSlope = this.negativeSlope;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.leakyReluBackward(grad, self, negativeSlope) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_leaky_relu_Backward: ReturnType<typeof make_leaky_relu_Backward> | undefined;
+export function leaky_relu_Backward() {
+  return (made_leaky_relu_Backward ??= make_leaky_relu_Backward());
+}
+
+function make__leaky_relu_Backward() {
+  return class _leaky_relu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "LeakyReluBackward1";
+    }
+    declare negativeSlope: number;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const negativeSlope = this.negativeSlope;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.leakyReluResultBackward(grad, result, negativeSlope) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made__leaky_relu_Backward: ReturnType<typeof make__leaky_relu_Backward> | undefined;
+export function _leaky_relu_Backward() {
+  return (made__leaky_relu_Backward ??= make__leaky_relu_Backward());
+}
+
+function make_log_sigmoid_Backward() {
+  return class log_sigmoid_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "LogSigmoidBackward0";
+    }
+    declare self: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.logSigmoidBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_log_sigmoid_Backward: ReturnType<typeof make_log_sigmoid_Backward> | undefined;
+export function log_sigmoid_Backward() {
+  return (made_log_sigmoid_Backward ??= make_log_sigmoid_Backward());
+}
+
+function make_hardshrink_Backward() {
+  return class hardshrink_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "HardshrinkBackward0";
+    }
+    declare self: S.Saved;
+    declare lambd: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const lambd = this.lambd;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.hardshrinkBackward(grad, self, lambd) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_hardshrink_Backward: ReturnType<typeof make_hardshrink_Backward> | undefined;
+export function hardshrink_Backward() {
+  return (made_hardshrink_Backward ??= make_hardshrink_Backward());
+}
+
+function make_softshrink_Backward() {
+  return class softshrink_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SoftshrinkBackward0";
+    }
+    declare self: S.Saved;
+    declare lambd: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const lambd = this.lambd;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.softshrinkBackward(grad, self, lambd) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_softshrink_Backward: ReturnType<typeof make_softshrink_Backward> | undefined;
+export function softshrink_Backward() {
+  return (made_softshrink_Backward ??= make_softshrink_Backward());
+}
+
+function make_op_threshold_Backward() {
+  return class op_threshold_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ThresholdBackward0";
+    }
+    declare self: S.Saved;
+    declare threshold: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const threshold = this.threshold;
+      return [
+        this.needs(0) ? F.thresholdAtBackward(grad, self, threshold) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_op_threshold_Backward: ReturnType<typeof make_op_threshold_Backward> | undefined;
+export function op_threshold_Backward() {
+  return (made_op_threshold_Backward ??= make_op_threshold_Backward());
+}
+
+function make__threshold_Backward() {
+  return class _threshold_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ThresholdBackward0";
+    }
+    declare self: S.Saved;
+    declare threshold: Scalar;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const threshold = this.threshold;
+      return [
+        this.needs(0) ? F.thresholdAtBackward(grad, self, threshold) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made__threshold_Backward: ReturnType<typeof make__threshold_Backward> | undefined;
+export function _threshold_Backward() {
+  return (made__threshold_Backward ??= make__threshold_Backward());
+}
+
+function make__prelu_kernel_Backward() {
+  return class _prelu_kernel_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "PreluKernelBackward0";
+    }
+    declare self: S.Saved;
+    declare weight: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      return [
+        this.needs(0) ? F.preluInputBackward(grad, self, weight) : null,
+        this.needs(1) ? F.preluWeightBackward(grad, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made__prelu_kernel_Backward: ReturnType<typeof make__prelu_kernel_Backward> | undefined;
+export function _prelu_kernel_Backward() {
+  return (made__prelu_kernel_Backward ??= make__prelu_kernel_Backward());
+}
+
+function make_glu_Backward() {
+  return class glu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "GluBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.gluBackward(grad, self, dim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_glu_Backward: ReturnType<typeof make_glu_Backward> | undefined;
+export function glu_Backward() {
+  return (made_glu_Backward ??= make_glu_Backward());
+}
+
 function make__foreach_add_List_Backward() {
   return class _foreach_add_List_Backward extends Node {
     declare counts: readonly number[];

@@ -3,6 +3,7 @@
 import { composites as $C } from "../src/autograd/registry.ts";
 import * as $S from "../src/autograd/saved.ts";
 import * as $T from "../src/autograd/tracking.ts";
+import * as $activations from "../src/dispatch/activations.ts";
 import * as $arith from "../src/dispatch/arith.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
@@ -52,6 +53,875 @@ import * as $K from "./kernels.ts";
 import * as $N from "./nodes.ts";
 
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
+
+export const P_gelu_backward = { name: "geluBackward", kernel: $K.activation_gelu_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function gelu_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gelu_backward", gelu_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_gelu_backward, gradOutput, self, undefined, false);
+  const node = new ($N.gelu_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_gelu_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_gelu_tanh_backward = { name: "geluTanhBackward", kernel: $K.activation_gelu_tanh_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function gelu_tanh_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gelu_tanh_backward", gelu_tanh_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_gelu_tanh_backward, gradOutput, self, undefined, false);
+  const node = new ($N.gelu_tanh_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_gelu_tanh_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_silu_backward = { name: "siluBackward", kernel: $K.activation_silu_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function silu_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("silu_backward", silu_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_silu_backward, gradOutput, self, undefined, false);
+  const node = new ($N.silu_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_silu_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_mish_backward = { name: "mishBackward", kernel: $K.activation_mish_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function mish_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mish_backward", mish_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_mish_backward, gradOutput, self, undefined, false);
+  const node = new ($N.mish_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_mish_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_softplus_backward = { name: "softplusBackward", kernel: $K.activation_softplus_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function softplus_backward(gradOutput: Tensor, self: Tensor, beta: number, threshold: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("softplus_backward", softplus_backward), [gradOutput, self, beta, threshold]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_softplus_backward, [gradOutput, self], [beta, threshold], undefined, false);
+  const node = new ($N.softplus_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  node.beta = beta;
+  node.threshold = threshold;
+  const r = $pointwise.withAttrs(P_softplus_backward, [gradOutput, self], [beta, threshold], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_elu_backward = { name: "eluBackward", kernel: $K.activation_elu_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function elu_backward(gradOutput: Tensor, self: Tensor, alpha: number, scale: number, inputScale: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("elu_backward", elu_backward), [gradOutput, self, alpha, scale, inputScale]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_elu_backward, [gradOutput, self], [alpha, scale, inputScale], undefined, false);
+  const node = new ($N.elu_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  node.alpha = alpha;
+  node.scale = scale;
+  node.inputScale = inputScale;
+  const r = $pointwise.withAttrs(P_elu_backward, [gradOutput, self], [alpha, scale, inputScale], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_elu_result_backward = { name: "eluResultBackward", kernel: $K.activation_elu_result_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function elu_result_backward(gradOutput: Tensor, self: Tensor, alpha: number, scale: number, inputScale: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("elu_result_backward", elu_result_backward), [gradOutput, self, alpha, scale, inputScale]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_elu_result_backward, [gradOutput, self], [alpha, scale, inputScale], undefined, false);
+  const node = new ($N.elu_result_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  node.alpha = alpha;
+  node.scale = scale;
+  node.inputScale = inputScale;
+  const r = $pointwise.withAttrs(P_elu_result_backward, [gradOutput, self], [alpha, scale, inputScale], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_hardswish_backward = { name: "hardswishBackward", kernel: $K.activation_hardswish_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function hardswish_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardswish_backward", hardswish_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_hardswish_backward, gradOutput, self, undefined, false);
+  const node = new ($N.hardswish_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_hardswish_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_hardsigmoid_backward = { name: "hardsigmoidBackward", kernel: $K.activation_hardsigmoid_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function hardsigmoid_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardsigmoid_backward", hardsigmoid_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_hardsigmoid_backward, gradOutput, self, undefined, false);
+  const node = new ($N.hardsigmoid_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  const r = $pointwise.binary(P_hardsigmoid_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_hardtanh_backward = { name: "hardtanhBackward", kernel: $K.activation_hardtanh_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function hardtanh_backward(gradOutput: Tensor, self: Tensor, minVal: Scalar, maxVal: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardtanh_backward", hardtanh_backward), [gradOutput, self, minVal, maxVal]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_hardtanh_backward, [gradOutput, self], [minVal, maxVal], undefined, false);
+  const node = new ($N.hardtanh_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.minVal = minVal;
+  node.maxVal = maxVal;
+  const r = $pointwise.withAttrs(P_hardtanh_backward, [gradOutput, self], [minVal, maxVal], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_leaky_relu_backward = { name: "leakyReluBackward", kernel: $K.activation_leaky_relu_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function leaky_relu_backward(gradOutput: Tensor, self: Tensor, negativeSlope: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("leaky_relu_backward", leaky_relu_backward), [gradOutput, self, negativeSlope]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_leaky_relu_backward, [gradOutput, self], [negativeSlope], undefined, false);
+  const node = new ($N.leaky_relu_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.negativeSlope = negativeSlope;
+  const r = $pointwise.withAttrs(P_leaky_relu_backward, [gradOutput, self], [negativeSlope], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_log_sigmoid_backward = { name: "logSigmoidBackward", kernel: $K.activation_log_sigmoid_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function log_sigmoid_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log_sigmoid_backward", log_sigmoid_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_log_sigmoid_backward, gradOutput, self, undefined, false);
+  const node = new ($N.log_sigmoid_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_log_sigmoid_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_hardshrink_backward = { name: "hardshrinkBackward", kernel: $K.activation_hardshrink_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function hardshrink_backward(gradOutput: Tensor, self: Tensor, lambd: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardshrink_backward", hardshrink_backward), [gradOutput, self, lambd]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_hardshrink_backward, [gradOutput, self], [lambd], undefined, false);
+  const node = new ($N.hardshrink_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.lambd = lambd;
+  const r = $pointwise.withAttrs(P_hardshrink_backward, [gradOutput, self], [lambd], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_softshrink_backward = { name: "softshrinkBackward", kernel: $K.activation_hardshrink_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function softshrink_backward(gradOutput: Tensor, self: Tensor, lambd: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("softshrink_backward", softshrink_backward), [gradOutput, self, lambd]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_softshrink_backward, [gradOutput, self], [lambd], undefined, false);
+  const node = new ($N.softshrink_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.lambd = lambd;
+  const r = $pointwise.withAttrs(P_softshrink_backward, [gradOutput, self], [lambd], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_threshold_at_backward = { name: "thresholdAtBackward", kernel: $K.activation_threshold_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function threshold_at_backward(gradOutput: Tensor, self: Tensor, threshold: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("threshold_at_backward", threshold_at_backward), [gradOutput, self, threshold]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.withAttrs(P_threshold_at_backward, [gradOutput, self], [threshold], undefined, false);
+  const node = new ($N.threshold_at_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.threshold = threshold;
+  const r = $pointwise.withAttrs(P_threshold_at_backward, [gradOutput, self], [threshold], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_prelu_input_backward = { name: "preluInputBackward", kernel: $K.activation_prelu_input_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function prelu_input_backward(gradOutput: Tensor, self: Tensor, weight: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("prelu_input_backward", prelu_input_backward), [gradOutput, self, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self) || requiresGrad(weight)))) return $pointwise.general(P_prelu_input_backward, [gradOutput, self, weight], undefined, false);
+  const node = new ($N.prelu_input_backward_Backward())();
+  $T.connect(node, [gradOutput, self, weight]);
+  node.gradOutput = node.needs(2) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  const r = $pointwise.general(P_prelu_input_backward, [gradOutput, self, weight], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_prelu_weight_backward = { name: "preluWeightBackward", kernel: $K.activation_prelu_weight_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function prelu_weight_backward(gradOutput: Tensor, self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("prelu_weight_backward", prelu_weight_backward), [gradOutput, self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self)))) return $pointwise.binary(P_prelu_weight_backward, gradOutput, self, undefined, false);
+  const node = new ($N.prelu_weight_backward_Backward())();
+  $T.connect(node, [gradOutput, self]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  const r = $pointwise.binary(P_prelu_weight_backward, gradOutput, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_glu_gate_backward = { name: "gluGateBackward", kernel: $K.activation_glu_gate_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function glu_gate_backward(gradOutput: Tensor, first: Tensor, second: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("glu_gate_backward", glu_gate_backward), [gradOutput, first, second]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(first) || requiresGrad(second)))) return $pointwise.general(P_glu_gate_backward, [gradOutput, first, second], undefined, false);
+  const node = new ($N.glu_gate_backward_Backward())();
+  $T.connect(node, [gradOutput, first, second]);
+  node.gradOutput = node.needs(1) || node.needs(2) ? $S.save(gradOutput) : null;
+  node.first = node.needs(0) || node.needs(2) ? $S.save(first) : null;
+  node.second = $S.save(second);
+  const r = $pointwise.general(P_glu_gate_backward, [gradOutput, first, second], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_glu_first_backward = { name: "gluFirstBackward", kernel: $K.activation_glu, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function glu_first_backward(gradOutput: Tensor, second: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("glu_first_backward", glu_first_backward), [gradOutput, second]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(second)))) return $pointwise.binary(P_glu_first_backward, gradOutput, second, undefined, false);
+  const node = new ($N.glu_first_backward_Backward())();
+  $T.connect(node, [gradOutput, second]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.second = $S.save(second);
+  const r = $pointwise.binary(P_glu_first_backward, gradOutput, second, undefined, false);
+  return $T.record(r, node);
+}
+
+export function nn_functional_gelu(input: Tensor, approximate: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_gelu", nn_functional_gelu), [input, approximate]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.gelu(input, approximate);
+}
+
+export function nn_functional_silu(input: Tensor, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_silu", nn_functional_silu), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.silu(input, inplace);
+}
+
+export function nn_functional_mish(input: Tensor, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_mish", nn_functional_mish), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.mish(input, inplace);
+}
+
+export function nn_functional_softplus(input: Tensor, beta: number, threshold: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softplus", nn_functional_softplus), [input, beta, threshold]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.softplus(input, beta, threshold);
+}
+
+export function nn_functional_elu(input: Tensor, alpha: number, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_elu", nn_functional_elu), [input, alpha, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.elu(input, alpha, inplace);
+}
+
+export function nn_functional_elu_(input: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_elu_", nn_functional_elu_), [input, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.eluInplace(input, alpha);
+}
+
+export function selu(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("selu", selu), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.selu(self);
+}
+
+export function selu_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("selu_", selu_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.seluInplace(self);
+}
+
+export function nn_functional_selu(input: Tensor, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_selu", nn_functional_selu), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.functionalSelu(input, inplace);
+}
+
+export function nn_functional_selu_(input: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_selu_", nn_functional_selu_), [input]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.seluInplace(input);
+}
+
+export function nn_functional_celu(input: Tensor, alpha: number, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_celu", nn_functional_celu), [input, alpha, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.functionalCelu(input, alpha, inplace);
+}
+
+export function nn_functional_celu_(input: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_celu_", nn_functional_celu_), [input, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.celuInplace(input, alpha);
+}
+
+export function celu_(self: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("celu_", celu_), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.celuInplace(self, alpha);
+}
+
+export function nn_functional_hardswish(input: Tensor, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_hardswish", nn_functional_hardswish), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.hardswish(input, inplace);
+}
+
+export function nn_functional_hardsigmoid(input: Tensor, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_hardsigmoid", nn_functional_hardsigmoid), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.hardsigmoid(input, inplace);
+}
+
+export function nn_functional_hardtanh(input: Tensor, minVal: Scalar, maxVal: Scalar, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_hardtanh", nn_functional_hardtanh), [input, minVal, maxVal, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.hardtanh(input, minVal, maxVal, inplace);
+}
+
+export function nn_functional_hardtanh_(input: Tensor, minVal: Scalar, maxVal: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_hardtanh_", nn_functional_hardtanh_), [input, minVal, maxVal]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.hardtanhInplace(input, minVal, maxVal);
+}
+
+export function nn_functional_relu6(input: Tensor, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_relu6", nn_functional_relu6), [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.relu6(input, inplace);
+}
+
+export function nn_functional_leaky_relu(input: Tensor, negativeSlope: number, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_leaky_relu", nn_functional_leaky_relu), [input, negativeSlope, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.leakyRelu(input, negativeSlope, inplace);
+}
+
+export function nn_functional_leaky_relu_(input: Tensor, negativeSlope: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_leaky_relu_", nn_functional_leaky_relu_), [input, negativeSlope]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.leakyReluInplace(input, negativeSlope);
+}
+
+export function nn_functional_logsigmoid(input: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_logsigmoid", nn_functional_logsigmoid), [input]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.logsigmoid(input);
+}
+
+export function nn_functional_softsign(input: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softsign", nn_functional_softsign), [input]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.softsign(input);
+}
+
+export function nn_functional_tanhshrink(input: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_tanhshrink", nn_functional_tanhshrink), [input]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.tanhshrink(input);
+}
+
+export function nn_functional_hardshrink(input: Tensor, lambd: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_hardshrink", nn_functional_hardshrink), [input, lambd]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.functionalHardshrink(input, lambd);
+}
+
+export function nn_functional_softshrink(input: Tensor, lambd: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_softshrink", nn_functional_softshrink), [input, lambd]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.softshrink(input, lambd);
+}
+
+export function nn_functional_threshold(input: Tensor, threshold: Scalar, value: Scalar, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_threshold", nn_functional_threshold), [input, threshold, value, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.functionalThreshold(input, threshold, value, inplace);
+}
+
+export function nn_functional_threshold_(input: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_threshold_", nn_functional_threshold_), [input, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.thresholdInplace(input, threshold, value);
+}
+
+export function threshold_(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("threshold_", threshold_), [self, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.thresholdInplace(self, threshold, value);
+}
+
+export function prelu(self: Tensor, weight: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("prelu", prelu), [self, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.prelu(self, weight);
+}
+
+export function nn_functional_prelu(input: Tensor, weight: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_prelu", nn_functional_prelu), [input, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.prelu(input, weight);
+}
+
+export function nn_functional_glu(input: Tensor, dim: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_glu", nn_functional_glu), [input, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.glu(input, dim);
+}
+
+export const P_gelu = { name: "gelu", kernel: $K.activation_gelu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"GeluKernelImpl","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function gelu(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gelu", gelu), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_gelu, self, undefined, false);
+  const node = new ($N.gelu_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_gelu, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_gelu_tanh = { name: "geluTanh", kernel: $K.activation_gelu_tanh, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"GeluKernelImpl","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function gelu_tanh(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("gelu_tanh", gelu_tanh), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_gelu_tanh, self, undefined, false);
+  const node = new ($N.gelu_tanh_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_gelu_tanh, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export function silu(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("silu", silu), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("silu", out, [self]);
+    return $T.finishOut($activations.silu(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.silu(self, undefined, false);
+  const node = new ($N.silu_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $activations.silu(self, undefined, false);
+  return $T.record(r, node);
+}
+
+export function silu_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("silu_", silu_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $activations.silu(self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.silu_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $activations.silu(self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_mish = { name: "mish", kernel: $K.activation_mish, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"mish_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function mish(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mish", mish), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("mish", out, [self]);
+    return $T.finishOut($pointwise.unary(P_mish, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_mish, self, undefined, false);
+  const node = new ($N.mish_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_mish, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export function mish_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("mish_", mish_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_mish, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.mish_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_mish, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_softplus = { name: "softplus", kernel: $K.activation_softplus, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"softplus_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function softplus(self: Tensor, beta: number, threshold: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("softplus", softplus), [self, beta, threshold]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.withAttrs(P_softplus, [self], [beta, threshold], undefined, false);
+  const node = new ($N.softplus_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.beta = beta;
+  node.threshold = threshold;
+  const r = $pointwise.withAttrs(P_softplus, [self], [beta, threshold], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_elu = { name: "elu", kernel: $K.activation_elu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"elu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function elu(self: Tensor, alpha: number, scale: number, inputScale: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("elu", elu), [self, alpha, scale, inputScale]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.withAttrs(P_elu, [self], [alpha, scale, inputScale], undefined, false);
+  const node = new ($N.elu_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.alpha = alpha;
+  node.scale = scale;
+  node.inputScale = inputScale;
+  const r = $pointwise.withAttrs(P_elu, [self], [alpha, scale, inputScale], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P__elu = { name: "_elu", kernel: $K.activation_elu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"elu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function _elu_(self: Tensor, alpha: number, scale: number, inputScale: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_elu_", _elu_), [self, alpha, scale, inputScale]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.withAttrs(P__elu, [self], [alpha, scale, inputScale], self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N._elu_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.alpha = alpha;
+  node.scale = scale;
+  node.inputScale = inputScale;
+  $pointwise.withAttrs(P__elu, [self], [alpha, scale, inputScale], self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export function celu(self: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("celu", celu), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.celu(self, alpha, undefined, false);
+  const node = new ($N.celu_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.alpha = alpha;
+  const r = $activations.celu(self, alpha, undefined, false);
+  return $T.record(r, node);
+}
+
+export function _celu_(self: Tensor, alpha: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_celu_", _celu_), [self, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $activations.celu(self, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N._celu_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.alpha = alpha;
+  $activations.celu(self, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export const P_hardswish = { name: "hardswish", kernel: $K.activation_hardswish, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hardswish_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function hardswish(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardswish", hardswish), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("hardswish", out, [self]);
+    return $T.finishOut($pointwise.unary(P_hardswish, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_hardswish, self, undefined, false);
+  const node = new ($N.hardswish_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_hardswish, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export function hardswish_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardswish_", hardswish_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_hardswish, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.hardswish_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_hardswish, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_hardsigmoid = { name: "hardsigmoid", kernel: $K.activation_hardsigmoid, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hardsigmoid_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function hardsigmoid(self: Tensor, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardsigmoid", hardsigmoid), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("hardsigmoid", out, [self]);
+    return $T.finishOut($pointwise.unary(P_hardsigmoid, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_hardsigmoid, self, undefined, false);
+  const node = new ($N.hardsigmoid_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_hardsigmoid, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export function hardsigmoid_(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardsigmoid_", hardsigmoid_), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_hardsigmoid, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.hardsigmoid_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_hardsigmoid, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function hardtanh(self: Tensor, minVal: Scalar, maxVal: Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardtanh", hardtanh), [self, minVal, maxVal, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("hardtanh", out, [self]);
+    return $T.finishOut($activations.hardtanh(self, minVal, maxVal, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.hardtanh(self, minVal, maxVal, undefined, false);
+  const node = new ($N.hardtanh_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.minVal = minVal;
+  node.maxVal = maxVal;
+  const r = $activations.hardtanh(self, minVal, maxVal, undefined, false);
+  return $T.record(r, node);
+}
+
+export function hardtanh_(self: Tensor, minVal: Scalar, maxVal: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardtanh_", hardtanh_), [self, minVal, maxVal]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $activations.hardtanh(self, minVal, maxVal, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.hardtanh_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  node.minVal = minVal;
+  node.maxVal = maxVal;
+  $activations.hardtanh(self, minVal, maxVal, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_leaky_relu = { name: "leakyRelu", kernel: $K.activation_leaky_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"leaky_relu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function leaky_relu(self: Tensor, negativeSlope: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("leaky_relu", leaky_relu), [self, negativeSlope]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.withAttrs(P_leaky_relu, [self], [negativeSlope], undefined, false);
+  const node = new ($N.leaky_relu_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.negativeSlope = negativeSlope;
+  const r = $pointwise.withAttrs(P_leaky_relu, [self], [negativeSlope], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P__leaky_relu = { name: "_leakyRelu", kernel: $K.activation_leaky_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"leaky_relu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function _leaky_relu_(self: Tensor, negativeSlope: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_leaky_relu_", _leaky_relu_), [self, negativeSlope]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.withAttrs(P__leaky_relu, [self], [negativeSlope], self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N._leaky_relu_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.negativeSlope = negativeSlope;
+  $pointwise.withAttrs(P__leaky_relu, [self], [negativeSlope], self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export const P_log_sigmoid = { name: "logSigmoid", kernel: $K.activation_log_sigmoid, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"log_sigmoid_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function log_sigmoid(self: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("log_sigmoid", log_sigmoid), [self]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log_sigmoid, self, undefined, false);
+  const node = new ($N.log_sigmoid_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_log_sigmoid, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_hardshrink = { name: "hardshrink", kernel: $K.activation_hardshrink, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"hardshrink_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function hardshrink(self: Tensor, lambd: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("hardshrink", hardshrink), [self, lambd, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("hardshrink", out, [self]);
+    return $T.finishOut($pointwise.withAttrs(P_hardshrink, [self], [lambd], out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.withAttrs(P_hardshrink, [self], [lambd], undefined, false);
+  const node = new ($N.hardshrink_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.lambd = lambd;
+  const r = $pointwise.withAttrs(P_hardshrink, [self], [lambd], undefined, false);
+  return $T.record(r, node);
+}
+
+export function softshrink(self: Tensor, lambd: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("softshrink", softshrink), [self, lambd]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.softshrink(self, lambd, undefined, false);
+  const node = new ($N.softshrink_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.lambd = lambd;
+  const r = $activations.softshrink(self, lambd, undefined, false);
+  return $T.record(r, node);
+}
+
+export const P_op_threshold = { name: "threshold", kernel: $K.activation_threshold, rule: $pointwise.RULES.arith, refuses: [{"dtypes":101377,"kernel":"threshold_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function op_threshold(self: Tensor, threshold: Scalar, value: Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("op_threshold", op_threshold), [self, threshold, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("threshold", out, [self]);
+    return $T.finishOut($pointwise.withAttrs(P_op_threshold, [self], [threshold, value], out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.withAttrs(P_op_threshold, [self], [threshold, value], undefined, false);
+  const node = new ($N.op_threshold_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.threshold = threshold;
+  const r = $pointwise.withAttrs(P_op_threshold, [self], [threshold, value], undefined, false);
+  return $T.record(r, node);
+}
+
+export const P__threshold = { name: "_threshold", kernel: $K.activation_threshold, rule: $pointwise.RULES.arith, refuses: [{"dtypes":101377,"kernel":"threshold_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function _threshold_(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_threshold_", _threshold_), [self, threshold, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.withAttrs(P__threshold, [self], [threshold, value], self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N._threshold_Backward())();
+  $T.connect(node, [self]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  node.self = $T.saveOriginal(self);
+  node.threshold = threshold;
+  $pointwise.withAttrs(P__threshold, [self], [threshold, value], self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P__prelu_kernel = { name: "_preluKernel", kernel: $K.activation_prelu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":130111,"kernel":"prelu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function _prelu_kernel(self: Tensor, weight: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_prelu_kernel", _prelu_kernel), [self, weight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(weight)))) return $pointwise.binary(P__prelu_kernel, self, weight, undefined, false);
+  const node = new ($N._prelu_kernel_Backward())();
+  $T.connect(node, [self, weight]);
+  node.self = $S.save(self);
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  const r = $pointwise.binary(P__prelu_kernel, self, weight, undefined, false);
+  return $T.record(r, node);
+}
+
+export function glu(self: Tensor, dim: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("glu", glu), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.glu(self, dim);
+  const node = new ($N.glu_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  const r = $activations.glu(self, dim);
+  return $T.record(r, node);
+}
 
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("zeros", zeros), [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
@@ -6806,6 +7676,82 @@ const $O = $A.operatorTable($O_lines);
 /** A line each, so that none costs anything until it is read. */
 function $O_lines(): string {
   return `
+gelu_backward ["gelu_backward","geluBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+gelu_tanh_backward ["gelu_tanh_backward","geluTanhBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+silu_backward ["silu_backward","siluBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+mish_backward ["mish_backward","mishBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+softplus_backward ["softplus_backward","softplusBackward","","pointwise",["gradOutput","self","beta","threshold"],[[0,1],[],[]]]
+elu_backward ["elu_backward","eluBackward","","pointwise",["gradOutput","self","alpha","scale","inputScale"],[[0,1],[],[]]]
+elu_result_backward ["elu_result_backward","eluResultBackward","","pointwise",["gradOutput","self","alpha","scale","inputScale"],[[0,1],[],[]]]
+hardswish_backward ["hardswish_backward","hardswishBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+hardsigmoid_backward ["hardsigmoid_backward","hardsigmoidBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+hardtanh_backward ["hardtanh_backward","hardtanhBackward","","pointwise",["gradOutput","self","minVal","maxVal"],[[0,1],[],[]]]
+leaky_relu_backward ["leaky_relu_backward","leakyReluBackward","","pointwise",["gradOutput","self","negativeSlope"],[[0,1],[],[]]]
+log_sigmoid_backward ["log_sigmoid_backward","logSigmoidBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+hardshrink_backward ["hardshrink_backward","hardshrinkBackward","","pointwise",["gradOutput","self","lambd"],[[0,1],[],[]]]
+softshrink_backward ["softshrink_backward","softshrinkBackward","","pointwise",["gradOutput","self","lambd"],[[0,1],[],[]]]
+threshold_at_backward ["threshold_at_backward","thresholdAtBackward","","pointwise",["gradOutput","self","threshold"],[[0,1],[],[]]]
+prelu_input_backward ["prelu_input_backward","preluInputBackward","","pointwise",["gradOutput","self","weight"],[[0,1,2],[],[]]]
+prelu_weight_backward ["prelu_weight_backward","preluWeightBackward","","pointwise",["gradOutput","self"],[[0,1],[],[]]]
+glu_gate_backward ["glu_gate_backward","gluGateBackward","","pointwise",["gradOutput","first","second"],[[0,1,2],[],[]]]
+glu_first_backward ["glu_first_backward","gluFirstBackward","","pointwise",["gradOutput","second"],[[0,1],[],[]]]
+nn_functional_gelu ["gelu","gelu","","composite",["input","approximate"],null,null,null,"nn.functional"]
+nn_functional_silu ["silu","silu","","composite",["input","inplace"],null,null,null,"nn.functional"]
+nn_functional_mish ["mish","mish","","composite",["input","inplace"],null,null,null,"nn.functional"]
+nn_functional_softplus ["softplus","softplus","","composite",["input","beta","threshold"],null,null,null,"nn.functional"]
+nn_functional_elu ["elu","elu","","composite",["input","alpha","inplace"],null,null,null,"nn.functional"]
+nn_functional_elu_ ["elu_","elu_","","composite",["input","alpha"],null,null,null,"nn.functional"]
+selu ["selu","selu","","composite",["self"]]
+selu_ ["selu_","selu_","","composite",["self"]]
+nn_functional_selu ["selu","selu","","composite",["input","inplace"],null,null,null,"nn.functional"]
+nn_functional_selu_ ["selu_","selu_","","composite",["input"],null,null,null,"nn.functional"]
+nn_functional_celu ["celu","celu","","composite",["input","alpha","inplace"],null,null,null,"nn.functional"]
+nn_functional_celu_ ["celu_","celu_","","composite",["input","alpha"],null,null,null,"nn.functional"]
+celu_ ["celu_","celu_","","composite",["self","alpha"]]
+nn_functional_hardswish ["hardswish","hardswish","","composite",["input","inplace"],null,null,null,"nn.functional"]
+nn_functional_hardsigmoid ["hardsigmoid","hardsigmoid","","composite",["input","inplace"],null,null,null,"nn.functional"]
+nn_functional_hardtanh ["hardtanh","hardtanh","","composite",["input","minVal","maxVal","inplace"],null,null,null,"nn.functional"]
+nn_functional_hardtanh_ ["hardtanh_","hardtanh_","","composite",["input","minVal","maxVal"],null,null,null,"nn.functional"]
+nn_functional_relu6 ["relu6","relu6","","composite",["input","inplace"],null,null,null,"nn.functional"]
+nn_functional_leaky_relu ["leaky_relu","leakyRelu","","composite",["input","negativeSlope","inplace"],null,null,null,"nn.functional"]
+nn_functional_leaky_relu_ ["leaky_relu_","leakyRelu_","","composite",["input","negativeSlope"],null,null,null,"nn.functional"]
+nn_functional_logsigmoid ["logsigmoid","logsigmoid","","composite",["input"],null,null,null,"nn.functional"]
+nn_functional_softsign ["softsign","softsign","","composite",["input"],null,null,null,"nn.functional"]
+nn_functional_tanhshrink ["tanhshrink","tanhshrink","","composite",["input"],null,null,null,"nn.functional"]
+nn_functional_hardshrink ["hardshrink","hardshrink","","composite",["input","lambd"],null,null,null,"nn.functional"]
+nn_functional_softshrink ["softshrink","softshrink","","composite",["input","lambd"],null,null,null,"nn.functional"]
+nn_functional_threshold ["threshold","threshold","","composite",["input","threshold","value","inplace"],null,null,null,"nn.functional"]
+nn_functional_threshold_ ["threshold_","threshold_","","composite",["input","threshold","value"],null,null,null,"nn.functional"]
+threshold_ ["threshold_","threshold_","","composite",["self","threshold","value"]]
+prelu ["prelu","prelu","","composite",["self","weight"]]
+nn_functional_prelu ["prelu","prelu","","composite",["input","weight"],null,null,null,"nn.functional"]
+nn_functional_glu ["glu","glu","","composite",["input","dim"],null,null,null,"nn.functional"]
+gelu ["gelu","gelu","","pointwise",["self"]]
+gelu_tanh ["gelu_tanh","geluTanh","","pointwise",["self"]]
+silu ["silu","silu","","pointwise",["self","out"],[[0],[1],[]]]
+silu_ ["silu_","silu","","pointwise",["self"]]
+mish ["mish","mish","","pointwise",["self","out"],[[0],[1],[]]]
+mish_ ["mish_","mish","","pointwise",["self"]]
+softplus ["softplus","softplus","","pointwise",["self","beta","threshold"]]
+elu ["elu","elu","","pointwise",["self","alpha","scale","inputScale"]]
+_elu_ ["_elu_","_elu","","pointwise",["self","alpha","scale","inputScale"]]
+celu ["celu","celu","","pointwise",["self","alpha"]]
+_celu_ ["_celu_","_celu","","pointwise",["self","alpha"]]
+hardswish ["hardswish","hardswish","","pointwise",["self","out"],[[0],[1],[]]]
+hardswish_ ["hardswish_","hardswish","","pointwise",["self"]]
+hardsigmoid ["hardsigmoid","hardsigmoid","","pointwise",["self","out"],[[0],[1],[]]]
+hardsigmoid_ ["hardsigmoid_","hardsigmoid","","pointwise",["self"]]
+hardtanh ["hardtanh","hardtanh","","pointwise",["self","minVal","maxVal","out"],[[0],[3],[]]]
+hardtanh_ ["hardtanh_","hardtanh","","pointwise",["self","minVal","maxVal"]]
+leaky_relu ["leaky_relu","leakyRelu","","pointwise",["self","negativeSlope"]]
+_leaky_relu_ ["_leaky_relu_","_leakyRelu","","pointwise",["self","negativeSlope"]]
+log_sigmoid ["log_sigmoid","logSigmoid","","pointwise",["self"]]
+hardshrink ["hardshrink","hardshrink","","pointwise",["self","lambd","out"],[[0],[2],[]]]
+softshrink ["softshrink","softshrink","","pointwise",["self","lambd"]]
+op_threshold ["threshold","threshold","","pointwise",["self","threshold","value","out"],[[0],[3],[]]]
+_threshold_ ["_threshold_","_threshold","","pointwise",["self","threshold","value"]]
+_prelu_kernel ["_prelu_kernel","_preluKernel","","pointwise",["self","weight"],[[0,1],[],[]]]
+glu ["glu","glu","","op",["self","dim"]]
 zeros ["zeros","zeros","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 ones ["ones","ones","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 empty ["empty","empty","","factory",["size","dtype","device","requiresGrad","memoryFormat","out"],null,2]

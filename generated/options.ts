@@ -12,6 +12,21 @@ import type { UntypedStorage } from "../src/tensor/storage.ts";
 import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
+export interface PreluArgs {
+  weight: Tensor;
+}
+
+export interface HardshrinkArgs {
+  lambd?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface OutOptions {
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
 export interface NewEmptyArgs {
   size: readonly number[];
   /** The element type of the result: `"float32"`, `int64`. */
@@ -148,11 +163,6 @@ export type IndexSelectArgs = Either<"dim", "axis", number> & {
 
 export interface IndexSelectIndexArgs {
   index: Tensor | IndexList;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface OutOptions {
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -2472,6 +2482,272 @@ export interface UnflattenSizesArgs {
   sizes: readonly number[];
 }
 
+export interface GeluArgs {
+  input: Tensor;
+  approximate?: string;
+}
+
+export interface GeluOptions {
+  approximate?: string;
+}
+
+export interface SiluArgs {
+  input: Tensor;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface SiluInplaceOptions {
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface MishArgs {
+  input: Tensor;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface SoftplusArgs {
+  input: Tensor;
+  /** What the tensor itself is multiplied by first. */
+  beta?: number;
+  threshold?: number;
+}
+
+export interface SoftplusBetaOptions {
+  /** What the tensor itself is multiplied by first. */
+  beta?: number;
+  threshold?: number;
+}
+
+export interface SoftplusThresholdOptions {
+  threshold?: number;
+}
+
+export interface EluArgs {
+  input: Tensor;
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface AlphaInplaceOptions {
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface EluInputArgs {
+  input: Tensor;
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface EluAlphaOptions {
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface SeluArgs {
+  input: Tensor;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface SeluInputArgs {
+  input: Tensor;
+}
+
+export interface CeluArgs {
+  input: Tensor;
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface CeluInputArgs {
+  input: Tensor;
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface CeluAlphaArgs {
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface HardswishArgs {
+  input: Tensor;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface HardsigmoidArgs {
+  input: Tensor;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface HardtanhArgs {
+  input: Tensor;
+  minVal?: Scalar;
+  maxVal?: Scalar;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface HardtanhMinValOptions {
+  minVal?: Scalar;
+  maxVal?: Scalar;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface HardtanhMaxValOptions {
+  maxVal?: Scalar;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface HardtanhInputArgs {
+  input: Tensor;
+  minVal?: Scalar;
+  maxVal?: Scalar;
+}
+
+export interface HardtanhMinValScalarOptions {
+  minVal?: Scalar;
+  maxVal?: Scalar;
+}
+
+export interface HardtanhMaxValScalarOptions {
+  maxVal?: Scalar;
+}
+
+export interface Relu6Args {
+  input: Tensor;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface LeakyReluArgs {
+  input: Tensor;
+  negativeSlope?: number;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface LeakyReluNegativeSlopeOptions {
+  negativeSlope?: number;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface LeakyReluInputArgs {
+  input: Tensor;
+  negativeSlope?: number;
+}
+
+export interface LeakyReluNegativeSlopeFloatOptions {
+  negativeSlope?: number;
+}
+
+export interface LogsigmoidArgs {
+  input: Tensor;
+}
+
+export interface SoftsignArgs {
+  input: Tensor;
+}
+
+export interface TanhshrinkArgs {
+  input: Tensor;
+}
+
+export interface HardshrinkInputArgs {
+  input: Tensor;
+  lambd?: number;
+}
+
+export interface LambdOptions {
+  lambd?: number;
+}
+
+export interface SoftshrinkArgs {
+  input: Tensor;
+  lambd?: number;
+}
+
+export interface ThresholdArgs {
+  input: Tensor;
+  threshold: Scalar;
+  value: Scalar;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface ThresholdThresholdArgs {
+  threshold: Scalar;
+  value: Scalar;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface ThresholdValueArgs {
+  value: Scalar;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface ThresholdInputArgs {
+  input: Tensor;
+  threshold: Scalar;
+  value: Scalar;
+}
+
+export interface ThresholdThresholdScalarArgs {
+  threshold: Scalar;
+  value: Scalar;
+}
+
+export interface ThresholdThresholdValueArgs {
+  threshold: Scalar;
+  value: Scalar;
+}
+
+export interface PreluInputArgs {
+  input: Tensor;
+  weight: Tensor;
+}
+
+export interface PreluWeightArgs {
+  weight: Tensor;
+}
+
+export interface GluArgs {
+  input: Tensor;
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number;
+  /** NumPy's name of `dim`. */
+  axis?: number;
+}
+
+export interface CeluAlphaFloatArgs {
+  /** What the second operand is multiplied by first. */
+  alpha?: number;
+}
+
+export interface ThresholdThresholdValueOutArgs {
+  threshold: Scalar;
+  value: Scalar;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
 export interface ZerosArgs {
   size: readonly number[];
   /** The element type of the result: `"float32"`, `int64`. */
@@ -3240,11 +3516,6 @@ export interface DropoutPOptions {
 
 export interface DropoutTrainingOptions {
   training?: boolean;
-  /** Write into the input itself. */
-  inplace?: boolean;
-}
-
-export interface DropoutInplaceOptions {
   /** Write into the input itself. */
   inplace?: boolean;
 }

@@ -1562,6 +1562,71 @@ export function deltaNotPositive(op: string): RuntimeError {
   return new RuntimeError(`${op} does not support non-positive values for delta.`, { op, code: "runtime" });
 }
 
+/** ZeroDivisionError: alpha cannot be 0 for CELU */
+export function celuOfZero(op: string | undefined): RuntimeError {
+  return new RuntimeError(`ZeroDivisionError: alpha cannot be 0 for CELU`, { op, code: "runtime" });
+}
+
+/** In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead. */
+export function eluOfNegativeSlope(op: string | undefined): RuntimeError {
+  return new RuntimeError(`In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead.`, { op, code: "runtime" });
+}
+
+/** In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation with negative slope */
+export function leakyReluOfNegativeSlope(op: string | undefined): RuntimeError {
+  return new RuntimeError(`In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation with negative slope`, { op, code: "runtime" });
+}
+
+/** lambda must be in range [0, {most}] for input dtype {dtype}, but found {lambda} */
+export function shrinkOutOfRange(op: string | undefined, most: Part, dtype: Part, lambda: Part): RuntimeError {
+  return new RuntimeError(`lambda must be in range [0, ${part(most)}] for input dtype ${part(dtype)}, but found ${part(lambda)}`, { op, code: "runtime" });
+}
+
+/** min_val cannot be greater than max_val */
+export function hardtanhBounds(op: string | undefined): ValueError {
+  return new ValueError(`min_val cannot be greater than max_val`, { op, code: "value" });
+}
+
+/** Halving dimension must be even, but dimension {dim} is size {size} */
+export function gluOfOddSize(op: string | undefined, dim: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Halving dimension must be even, but dimension ${part(dim)} is size ${part(size)}`, { op, code: "shape" });
+}
+
+/** glu does not support scalars because halving size must be even */
+export function gluOfScalar(op: string | undefined): RuntimeError {
+  return new RuntimeError(`glu does not support scalars because halving size must be even`, { op, code: "shape" });
+}
+
+/** approximate argument must be either none or tanh. */
+export function geluApproximation(op: string | undefined): RuntimeError {
+  return new RuntimeError(`approximate argument must be either none or tanh.`, { op, code: "runtime" });
+}
+
+/** Mismatch of parameter numbers and input channel size. Found parameter numbers = {parameters} and channel size = {channels}. */
+export function preluParameters(op: string | undefined, parameters: Part, channels: Part): RuntimeError {
+  return new RuntimeError(`Mismatch of parameter numbers and input channel size. Found parameter numbers = ${part(parameters)} and channel size = ${part(channels)}.`, { op, code: "shape" });
+}
+
+/** prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {rank} */
+export function preluWeightRank(op: string | undefined, rank: Part): RuntimeError {
+  return new RuntimeError(`prelu: Expected \`weight\` to be a scalar or 1D tensor, but got: ndim = ${part(rank)}`, { op, code: "shape" });
+}
+
+/** Not allow zero-dim input tensor. */
+export function preluOfScalar(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Not allow zero-dim input tensor.`, { op, code: "shape" });
+}
+
+/** Bool inputs not supported for hardtanh */
+export function boolHardtanh(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`Bool inputs not supported for hardtanh`, { op, code: "dtype" });
+}
+
+/** prelu: Type promoting not supported. Got {input} and {weight} */
+export function preluPromotion(op: string | undefined, input: Part, weight: Part): RuntimeError {
+  return new RuntimeError(`prelu: Type promoting not supported. Got ${part(input)} and ${part(weight)}`, { op, code: "dtype" });
+}
+
 /** manualSeed expected a long, but got {type} */
 export function seedNotAnInteger(op: string | undefined, type: Part): RuntimeError {
   return new RuntimeError(`manualSeed expected a long, but got ${part(type)}`, { op, code: "runtime" });

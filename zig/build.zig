@@ -165,6 +165,7 @@ fn best_variant(cpu: std.Target.Cpu) usize {
 
 /// Families with kernels for GPUs; each has a root, src/ptx_<family>.zig.
 const gpu_families = [_][]const u8{
+    "activation",
     "unary",
     "binary",
     "ternary",

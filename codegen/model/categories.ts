@@ -22,6 +22,9 @@ export type Category = (typeof CATEGORIES)[number];
 
 /** By the schema's file. */
 const OF_FILE: Readonly<Record<string, Category>> = {
+  activations: "Activations and layers",
+  "activations-functional": "Activations and layers",
+  "activation-derivatives": "Activations and layers",
   factories: "Creation",
   indexing: "Indexing, slicing, joining",
   joining: "Indexing, slicing, joining",

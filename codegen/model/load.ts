@@ -101,12 +101,18 @@ export function toOp(raw: OpSchema, where: Node, file: string): Op {
     key,
     args,
     publicName: camel(raw.name),
-    fn: key.replace(/[^A-Za-z0-9]+/g, "_"),
+    fn: functionName(key, args),
     file,
     where,
   };
   checkOp(op);
   return { ...op, transforms: transformsOf(op) };
+}
+
+/** What its function is called where it runs: not as one of its arguments, which would hide it. */
+function functionName(key: string, args: readonly Arg[]): string {
+  const name = key.replace(/[^A-Za-z0-9]+/g, "_");
+  return args.some((a) => a.name === name) ? `op_${name}` : name;
 }
 
 function checkOp(op: Omit<Op, "transforms">): void {
@@ -297,8 +303,8 @@ export function readTexts(project: Project, folder: string): TextSchema[] {
   return all;
 }
 
-/** Operands of the pointwise families; a number counts as one. */
-const ARITY: Record<string, number> = { unary: 1, binary: 2, ternary: 3 };
+/** Operands of the pointwise families; a number counts as one. Null: as many as the operator has tensors. */
+const ARITY: Record<string, number | null> = { activation: null, unary: 1, binary: 2, ternary: 3 };
 
 function fastKernels(ops: readonly Op[]): Model["fast"] {
   const seen = new Map<string, Model["fast"][number]>();

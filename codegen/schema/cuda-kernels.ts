@@ -5,6 +5,7 @@
  * values of every one.
  */
 export const cudaKernels = [
+  "activation.*",
   "binary.*",
   "ternary.*",
   "unary.*",

@@ -1,5 +1,30 @@
 /** Neural network modules. @torch torch.nn */
 
+export {
+  CELU,
+  ELU,
+  GELU,
+  GLU,
+  LogSigmoid,
+  Mish,
+  SELU,
+  SiLU,
+  Softmin,
+  Softplus,
+  Softsign,
+  Tanhshrink,
+} from "./activations.ts";
+export {
+  Hardshrink,
+  Hardsigmoid,
+  Hardswish,
+  Hardtanh,
+  LeakyReLU,
+  PReLU,
+  ReLU6,
+  Softshrink,
+  Threshold,
+} from "./activations-straight.ts";
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 export { deepcopy } from "./deepcopy.ts";

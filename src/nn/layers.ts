@@ -8,6 +8,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkDiscreet } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
+import { pythonFloat } from "./numbers.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { MODULE } from "./signatures.ts";
@@ -240,9 +241,3 @@ export class LayerNorm extends Module {
 }
 installChecks(LayerNorm.prototype, MODULE);
 checkDiscreet(LayerNorm, "LayerNorm");
-
-/** 1e-05, as Python writes small floats. */
-function pythonFloat(x: number): string {
-  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential().replace(/e-(\d)$/, "e-0$1");
-  return Number.isInteger(x) && Math.abs(x) < 1e16 ? `${x}.0` : String(x);
-}

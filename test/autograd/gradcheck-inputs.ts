@@ -206,6 +206,10 @@ const RECIPES: Record<string, readonly Assignment[]> = {
   split: [{ splitSize: 3, dim: 1 }],
   "split.sizes": [{ splitSize: [1, 3], dim: 1 }],
   split_with_sizes: [{ splitSizes: [1, 3], dim: 1 }],
+  glu: [
+    { self: of(4, 3), dim: 0 },
+    { self: of(2, 6), dim: -1 },
+  ],
   unfold: [
     { dimension: 1, size: 2, step: 1 },
     { dimension: 0, size: 2, step: 1 },

@@ -73,7 +73,7 @@ function calls(): Map<string, Call> {
   const found = new Map(Object.entries(MORE));
   for (const op of loadModel().ops) {
     const path = op.kernels?.cpu[0] ?? "";
-    if (op.kind !== "pointwise" || op.internal || !/^(unary|binary|ternary)\./.test(path)) continue;
+    if (op.kind !== "pointwise" || op.internal || !/^(activation|unary|binary|ternary)\./.test(path)) continue;
     const f = on[op.publicName];
     if (f === undefined) throw new Error(`${op.publicName} is no function`);
     const needed = op.args.filter((a) => a.fallback === undefined || op.key.startsWith("clamp"));

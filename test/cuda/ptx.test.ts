@@ -7,7 +7,7 @@ import { loadModel } from "../../codegen/model/load.ts";
 import { findZig, toolEnv } from "../../scripts/toolchain.mjs";
 import { root, runProgram, scratch } from "../ffi/child.ts";
 
-const POINTWISE = ["unary", "binary", "ternary"];
+const POINTWISE = ["activation", "unary", "binary", "ternary"];
 /** Compiled for newer GPUs than the oldest that is served. */
 const NEWER = ["tensor_core"];
 const OTHERS = ["reduce", "softmax", "scan", "index", "index_mask", "search", "sort", "matmul", "random", "range"];

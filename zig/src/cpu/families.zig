@@ -4,7 +4,8 @@ const std = @import("std");
 
 /// Compiled once for every instruction set.
 pub const tuned = [_][]const u8{
-    "binary", "copy", "foreach", "matmul", "random", "reduce", "scan", "softmax", "sort", "ternary", "unary",
+    "activation", "binary", "copy", "foreach", "matmul", "random", "reduce", "scan", "softmax", "sort", "ternary",
+    "unary",
 };
 
 /// Compiled once, for the baseline.

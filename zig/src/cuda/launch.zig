@@ -192,6 +192,7 @@ fn writes(family: []const u8, names: []const []const u8, run_: @FieldType(Plan, 
 }
 
 const planned = [_]Planned{
+    makes("activation", null, pointwise.run),
     makes("unary", null, pointwise.run),
     makes("binary", null, pointwise.run),
     makes("ternary", null, pointwise.run),

@@ -1,0 +1,145 @@
+/** Activations of nn.functional: what torch does before the kernel, and which form it calls. */
+
+import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
+import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
+import { drop } from "../tensor/temporaries.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+const SELU_ALPHA = 1.6732632423543772;
+const SELU_SCALE = 1.0507009873554805;
+
+export function gelu(input: Tensor, approximate: string): Tensor {
+  if (approximate === "none") return O.gelu(input);
+  if (approximate !== "tanh") throw texts.geluApproximation("gelu");
+  return O.gelu_tanh(input);
+}
+
+export function silu(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? O.silu_(input) : O.silu(input);
+}
+
+export function mish(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? O.mish_(input) : O.mish(input);
+}
+
+export function softplus(input: Tensor, beta: number, threshold: number): Tensor {
+  return O.softplus(input, beta, threshold);
+}
+
+export function elu(input: Tensor, alpha: number, inplace: boolean): Tensor {
+  return inplace ? eluInplace(input, alpha) : O.elu(input, alpha, 1, 1);
+}
+
+export function eluInplace(input: Tensor, alpha: number): Tensor {
+  return O._elu_(input, alpha, 1, 1);
+}
+
+export function selu(self: Tensor): Tensor {
+  return O.elu(self, SELU_ALPHA, SELU_SCALE, 1);
+}
+
+export function seluInplace(self: Tensor): Tensor {
+  return O._elu_(self, SELU_ALPHA, SELU_SCALE, 1);
+}
+
+export function functionalSelu(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? seluInplace(input) : selu(input);
+}
+
+export function functionalCelu(input: Tensor, alpha: number, inplace: boolean): Tensor {
+  return inplace ? O._celu_(input, alpha) : O.celu(input, alpha);
+}
+
+export function celuInplace(self: Tensor, alpha: number): Tensor {
+  return O._celu_(self, alpha);
+}
+
+export function hardswish(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? O.hardswish_(input) : O.hardswish(input);
+}
+
+export function hardsigmoid(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? O.hardsigmoid_(input) : O.hardsigmoid(input);
+}
+
+export function hardtanh(input: Tensor, minVal: Scalar, maxVal: Scalar, inplace: boolean): Tensor {
+  if (scalarToNumber(minVal) > scalarToNumber(maxVal)) throw texts.hardtanhBounds("hardtanh");
+  return inplace ? O.hardtanh_(input, minVal, maxVal) : O.hardtanh(input, minVal, maxVal);
+}
+
+export function hardtanhInplace(input: Tensor, minVal: Scalar, maxVal: Scalar): Tensor {
+  return O.hardtanh_(input, minVal, maxVal);
+}
+
+export function relu6(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? O.hardtanh_(input, 0, 6) : O.hardtanh(input, 0, 6);
+}
+
+export function leakyRelu(input: Tensor, negativeSlope: number, inplace: boolean): Tensor {
+  return inplace ? leakyReluInplace(input, negativeSlope) : O.leaky_relu(input, negativeSlope);
+}
+
+export function leakyReluInplace(input: Tensor, negativeSlope: number): Tensor {
+  return O._leaky_relu_(input, negativeSlope);
+}
+
+export function logsigmoid(input: Tensor): Tensor {
+  return O.log_sigmoid(input);
+}
+
+export function softsign(input: Tensor): Tensor {
+  const size = O.abs(input);
+  const whole = O.add(size, 1, 1);
+  drop(size);
+  const r = O.div(input, whole, null);
+  drop(whole);
+  return r;
+}
+
+export function tanhshrink(input: Tensor): Tensor {
+  const bent = O.tanh(input);
+  const r = O.sub(input, bent, 1);
+  drop(bent);
+  return r;
+}
+
+export function functionalHardshrink(input: Tensor, lambd: number): Tensor {
+  return O.hardshrink(input, lambd);
+}
+
+export function softshrink(input: Tensor, lambd: number): Tensor {
+  return O.softshrink(input, lambd);
+}
+
+export function functionalThreshold(input: Tensor, threshold: Scalar, value: Scalar, inplace: boolean): Tensor {
+  return inplace ? O._threshold_(input, threshold, value) : O.op_threshold(input, threshold, value);
+}
+
+export function thresholdInplace(self: Tensor, threshold: Scalar, value: Scalar): Tensor {
+  return O._threshold_(self, threshold, value);
+}
+
+/** One slope for all elements, or one for each channel, the second dimension. */
+export function prelu(self: Tensor, weight: Tensor): Tensor {
+  if (self.dtype !== weight.dtype) {
+    throw texts.preluPromotion("prelu", self.dtype.scalarType, weight.dtype.scalarType);
+  }
+  const count = weight.numel();
+  if (count !== 1) {
+    if (self.ndim === 0) throw texts.preluOfScalar("prelu");
+    const channels = self.ndim > 1 ? (self._shape[1] as number) : 1;
+    if (channels !== count) throw texts.preluParameters("prelu", count, channels);
+  }
+  if (weight.ndim > 1) throw texts.preluWeightRank("prelu", weight.ndim);
+  const shape = self._shape.map((_, i) => (i === 1 ? count : 1));
+  if (self.ndim === 1) shape[0] = count;
+  const slopes = O.view(weight, shape);
+  const r = O._prelu_kernel(self, slopes);
+  drop(slopes);
+  return r;
+}
+
+export function glu(input: Tensor, dim: number): Tensor {
+  return O.glu(input, dim);
+}

@@ -1,0 +1,38 @@
+/** Numbers that modules are made with, and how their printed form shows them. */
+import { Float, type Scalar, scalarToNumber } from "../tensor/complex.ts";
+import type { Module } from "./module.ts";
+
+/** Options of activations that may write into their input. */
+export interface InplaceOptions {
+  /** Write into the input. Default false. */
+  inplace?: boolean;
+}
+
+/** How the printed form of those ends. */
+export const inplaceText = ({ inplace }: { inplace: boolean }): string => (inplace ? ", inplace=True" : "");
+
+/** What was given as a float although it is a whole number, by module and field: the number, while it stays. */
+const floats = new WeakMap<Module, Map<string, number>>();
+
+/** A number of a module: one that is not given has the default, which is a Python float. */
+export function numberOf(module: Module, field: string, given: Scalar | undefined, otherwise?: number): number {
+  const value = given === undefined ? (otherwise as number) : scalarToNumber(given);
+  if (given === undefined || given instanceof Float) {
+    const own = floats.get(module) ?? new Map<string, number>();
+    floats.set(module, own.set(field, value));
+  }
+  return value;
+}
+
+/** As Python writes floats: 1e-05, 1.0. */
+export function pythonFloat(x: number): string {
+  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential().replace(/e-(\d)$/, "e-0$1");
+  return Number.isInteger(x) && Math.abs(x) < 1e16 ? `${x}.0` : String(x);
+}
+
+/** A field's number as Python shows it: whole ones are ints unless they were given as floats. */
+export function numberText(module: Module, field: string): string {
+  const value = (module as unknown as Record<string, number>)[field] as number;
+  if (floats.get(module)?.get(field) === value || !Number.isSafeInteger(value)) return pythonFloat(value);
+  return String(value);
+}

@@ -1,0 +1,4 @@
+//! Root of the activations for GPUs.
+comptime {
+    @import("gpu/pointwise.zig").exports("activation", @import("cpu/activation.zig"));
+}
