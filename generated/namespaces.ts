@@ -269,6 +269,33 @@ export function nn_functional_relu_(...args: unknown[]): Tensor {
 }
 
 /**
+ * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).sigmoid() // tensor([0.5000, 0.7311])
+ * ```
+ * @torch torch.nn.functional.sigmoid
+ */
+export function nn_functional_sigmoid(input: Tensor): Tensor;
+/** Of a collection. 1 / (1 + exp(-x)) of each element. @torch torch.nn.functional.sigmoid */
+export function nn_functional_sigmoid<C extends Td>(input: C | { input: C }): C;
+/** 1 / (1 + exp(-x)) of each element. @torch torch.nn.functional.sigmoid */
+export function nn_functional_sigmoid(input: Tensor | { input: Tensor }): Tensor;
+export function nn_functional_sigmoid(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("sigmoid", $T("nn_functional_sigmoid", [O.sigmoid]), [self, options]);
+    A.bad("sigmoid", "self", self);
+  }
+  if (options === undefined) return O.sigmoid(self);
+  if (!A.knowsAll("sigmoid", options, [])) {
+    return A.byName("sigmoid", $T("nn_functional_sigmoid", [O.sigmoid]), [self, options]);
+  }
+  return O.sigmoid(self);
+}
+
+/**
  * The distances of input and target, less half of `beta`; below `beta` half of their squares divided by
  * it. Their mean, their sum, or (`reduction` "none") each of them.
  * @throws RuntimeError for a negative `beta`
@@ -344,6 +371,33 @@ export function nn_functional_softmin(...args: unknown[]): Tensor {
 }
 
 /**
+ * The hyperbolic tangent of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).tanh() // tensor([0.0000, 0.7616])
+ * ```
+ * @torch torch.nn.functional.tanh
+ */
+export function nn_functional_tanh(input: Tensor): Tensor;
+/** Of a collection. The hyperbolic tangent of each element. @torch torch.nn.functional.tanh */
+export function nn_functional_tanh<C extends Td>(input: C | { input: C }): C;
+/** The hyperbolic tangent of each element. @torch torch.nn.functional.tanh */
+export function nn_functional_tanh(input: Tensor | { input: Tensor }): Tensor;
+export function nn_functional_tanh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("tanh", $T("nn_functional_tanh", [O.tanh]), [self, options]);
+    A.bad("tanh", "self", self);
+  }
+  if (options === undefined) return O.tanh(self);
+  if (!A.knowsAll("tanh", options, [])) {
+    return A.byName("tanh", $T("nn_functional_tanh", [O.tanh]), [self, options]);
+  }
+  return O.tanh(self);
+}
+
+/**
  * The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of
  * them without a dimension: the root of that order of the sum of the powers of their sizes; the number
  * of those that are not zero (0), the greatest (Infinity) or the least (-Infinity) size.
@@ -380,22 +434,24 @@ function nn_functional_member(name: string): unknown {
     case "mseLoss": return nn_functional_mseLoss;
     case "relu": return nn_functional_relu;
     case "relu_": return nn_functional_relu_;
+    case "sigmoid": return nn_functional_sigmoid;
     case "smoothL1Loss": return nn_functional_smoothL1Loss;
     case "softmax": return nn_functional_softmax;
     case "softmin": return nn_functional_softmin;
+    case "tanh": return nn_functional_tanh;
   }
   return undefined;
 }
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { dropout: nn_functional_dropout, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, mseLoss: nn_functional_mseLoss, relu: nn_functional_relu, relu_: nn_functional_relu_, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin } as const;
+  return { dropout: nn_functional_dropout, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, mseLoss: nn_functional_mseLoss, relu: nn_functional_relu, relu_: nn_functional_relu_, sigmoid: nn_functional_sigmoid, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, tanh: nn_functional_tanh } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ smoothL1Loss softmax softmin", nn_functional_member, nn_functional_all),
+  lateNamespace("dropout huberLoss l1Loss layerNorm linear logSoftmax mseLoss relu relu_ sigmoid smoothL1Loss softmax softmin tanh", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -430,9 +486,11 @@ nn_functional_logSoftmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DTy
 nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
 nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu_ [[[["input","Tensor"]],1,0]]
+nn_functional_sigmoid [[[["self","Tensor"]],1,0]]
 nn_functional_smoothL1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["beta","Float",1]],6,0]]
 nn_functional_softmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
 nn_functional_softmin [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
+nn_functional_tanh [[[["self","Tensor"]],1,0]]
 linalg_vectorNorm [[[["self","Tensor"],["ord","Scalar",2],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
 `;
 }

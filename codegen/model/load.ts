@@ -73,7 +73,7 @@ const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
-    "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
+    "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases also " +
     "example inplaceExample throws ofDtype direct"
   ).split(" "),
 );
@@ -130,6 +130,12 @@ function checkOp(op: Omit<Op, "transforms">): void {
   }
   if (typeof op.grad === "object" && !op.node) complain("formulas need `node`");
   if (typeof op.grad === "object") checkGradNames(op, complain);
+  for (const place of op.also ?? []) {
+    const form = place.endsWith("_") ? "inplace" : "function";
+    if (!/^[a-z_0-9]+(\.[a-z_0-9]+)+$/.test(place)) complain(`"${place}" is no full name: "nn.functional.thing"`);
+    if (!has(form)) complain(`"${place}": there is no form "${form}"`);
+    if (form === "inplace" && place.startsWith("torch.")) complain(`"${place}": in place it is a method`);
+  }
   if (op.grad === "composite" && op.kind !== "composite") complain('grad "composite" is for composites');
 }
 

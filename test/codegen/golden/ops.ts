@@ -7,6 +7,7 @@ export const ops = [
   {
     name: "glow",
     aliases: ["shine"],
+    also: ["lamps.soft_glow", "lamps.soft_glow_"],
     kind: "pointwise",
     args: { self: "Tensor" },
     variants: ["function", "method", "inplace", "out"],
