@@ -81,7 +81,9 @@ const KNOWN = new Set(
 function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {
   const [role, fallback] = typeof spec === "string" ? [spec, undefined] : [spec[0] as Role, spec[1]];
   const implied = role.endsWith("?") ? "null" : undefined;
-  return { name: camel(name), role, byName, fallback: fallback === undefined ? implied : JSON.stringify(fallback) };
+  // Functions get one number or several as a list.
+  const value = role === "String|Ints" && typeof fallback === "number" ? [fallback] : fallback;
+  return { name: camel(name), role, byName, fallback: value === undefined ? implied : JSON.stringify(value) };
 }
 
 export function toOp(raw: OpSchema, where: Node, file: string): Op {

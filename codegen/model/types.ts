@@ -19,6 +19,8 @@ export type Role =
   | "Sizes"
   /** One number or several; a list once converted. */
   | "Ints"
+  /** A word, or one number or several: the padding of a convolution. */
+  | "String|Ints"
   | "Int"
   | "Int?"
   | "Float"

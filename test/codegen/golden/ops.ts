@@ -156,7 +156,7 @@ export const ops = [
     name: "twice",
     namespace: "nn.functional",
     kind: "composite",
-    args: { input: "Tensor", times: ["Int", 2], mode: ["String", "soft"] },
+    args: { input: "Tensor", times: ["Int", 2], mode: ["String", "soft"], padding: ["String|Ints", 0] },
     variants: ["function"],
     grad: "composite",
     impl: "composites.twice",
