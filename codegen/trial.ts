@@ -22,6 +22,7 @@ function twinOf(op: Op): Op {
     fn: twin(op.fn),
     publicName: `${op.publicName}Twin`,
     aliases: op.aliases?.map((name) => `${name}Twin`),
+    also: op.also?.map(twin),
     node: op.node === undefined || op.node === "NotImplemented" ? op.node : op.node.replace(/(?=Backward|$)/, "Twin"),
     kernels: op.kernels && { ...op.kernels, cpu: op.kernels.cpu.map(twin) },
     refuses: op.refuses?.map((one) => ({ ...one, kernel: one.kernel && twin(one.kernel) })),

@@ -659,6 +659,33 @@ export function nn_functional_selu_(...args: unknown[]): Tensor {
 }
 
 /**
+ * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).sigmoid() // tensor([0.5000, 0.7311])
+ * ```
+ * @torch torch.nn.functional.sigmoid
+ */
+export function nn_functional_sigmoid(input: Tensor): Tensor;
+/** Of a collection. 1 / (1 + exp(-x)) of each element. @torch torch.nn.functional.sigmoid */
+export function nn_functional_sigmoid<C extends Td>(input: C | { input: C }): C;
+/** 1 / (1 + exp(-x)) of each element. @torch torch.nn.functional.sigmoid */
+export function nn_functional_sigmoid(input: Tensor | { input: Tensor }): Tensor;
+export function nn_functional_sigmoid(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("sigmoid", $T("nn_functional_sigmoid", [O.sigmoid]), [self, options]);
+    A.bad("sigmoid", "self", self);
+  }
+  if (options === undefined) return O.sigmoid(self);
+  if (!A.knowsAll("sigmoid", options, [])) {
+    return A.byName("sigmoid", $T("nn_functional_sigmoid", [O.sigmoid]), [self, options]);
+  }
+  return O.sigmoid(self);
+}
+
+/**
  * x sigmoid(x), also called swish.
  * @throws NotImplementedError for integers
  * @example
@@ -805,6 +832,33 @@ export function nn_functional_softsign(...args: unknown[]): Tensor {
 }
 
 /**
+ * The hyperbolic tangent of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
+ * @example
+ * ```ts
+ * tensor([0, 1]).tanh() // tensor([0.0000, 0.7616])
+ * ```
+ * @torch torch.nn.functional.tanh
+ */
+export function nn_functional_tanh(input: Tensor): Tensor;
+/** Of a collection. The hyperbolic tangent of each element. @torch torch.nn.functional.tanh */
+export function nn_functional_tanh<C extends Td>(input: C | { input: C }): C;
+/** The hyperbolic tangent of each element. @torch torch.nn.functional.tanh */
+export function nn_functional_tanh(input: Tensor | { input: Tensor }): Tensor;
+export function nn_functional_tanh(self: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("tanh", $T("nn_functional_tanh", [O.tanh]), [self, options]);
+    A.bad("tanh", "self", self);
+  }
+  if (options === undefined) return O.tanh(self);
+  if (!A.knowsAll("tanh", options, [])) {
+    return A.byName("tanh", $T("nn_functional_tanh", [O.tanh]), [self, options]);
+  }
+  return O.tanh(self);
+}
+
+/**
  * x - tanh(x).
  * @example
  * ```ts
@@ -916,6 +970,7 @@ function nn_functional_member(name: string): unknown {
     case "relu_": return nn_functional_relu_;
     case "selu": return nn_functional_selu;
     case "selu_": return nn_functional_selu_;
+    case "sigmoid": return nn_functional_sigmoid;
     case "silu": return nn_functional_silu;
     case "smoothL1Loss": return nn_functional_smoothL1Loss;
     case "softmax": return nn_functional_softmax;
@@ -923,6 +978,7 @@ function nn_functional_member(name: string): unknown {
     case "softplus": return nn_functional_softplus;
     case "softshrink": return nn_functional_softshrink;
     case "softsign": return nn_functional_softsign;
+    case "tanh": return nn_functional_tanh;
     case "tanhshrink": return nn_functional_tanhshrink;
     case "threshold": return nn_functional_threshold;
     case "threshold_": return nn_functional_threshold_;
@@ -932,13 +988,13 @@ function nn_functional_member(name: string): unknown {
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
+  return { celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("celu celu_ dropout elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss prelu relu relu6 relu_ selu selu_ silu smoothL1Loss softmax softmin softplus softshrink softsign tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
+  lateNamespace("celu celu_ dropout elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -992,6 +1048,7 @@ nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu_ [[[["input","Tensor"]],1,0]]
 nn_functional_selu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_selu_ [[[["input","Tensor"]],1,0]]
+nn_functional_sigmoid [[[["self","Tensor"]],1,0]]
 nn_functional_silu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_smoothL1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["beta","Float",1]],6,0]]
 nn_functional_softmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
@@ -999,6 +1056,7 @@ nn_functional_softmin [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?
 nn_functional_softplus [[[["input","Tensor"],["beta","Float",1],["threshold","Float",20]],3,0]]
 nn_functional_softshrink [[[["input","Tensor"],["lambd","Float",0.5]],2,0]]
 nn_functional_softsign [[[["input","Tensor"]],1,0]]
+nn_functional_tanh [[[["self","Tensor"]],1,0]]
 nn_functional_tanhshrink [[[["input","Tensor"]],1,0]]
 nn_functional_threshold [[[["input","Tensor"],["threshold","Scalar"],["value","Scalar"],["inplace","Bool",false]],4,0]]
 nn_functional_threshold_ [[[["input","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]

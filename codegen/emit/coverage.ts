@@ -22,6 +22,7 @@ export function emitOpsJson(model: Model): string {
       key: op.key,
       name: op.publicName,
       aliases: op.aliases ?? [],
+      also: op.also ?? [],
       args: op.args.map((a) => [a.name, a.role, a.fallback ?? "required", a.byName ? "named" : "positional"]),
       variants: op.variants,
       results: op.results ?? [],

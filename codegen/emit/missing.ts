@@ -8,7 +8,7 @@ const OWNERS: Readonly<Record<string, { peer: string; members: string; torch: re
   Tensor: { peer: "Tensor", members: "Tensor#", torch: ["torch."] },
   TensorDict: { peer: "TensorDict", members: "TensorDictBase#", torch: ["TensorDict.", "tensordict."] },
   Module: { peer: "torch.nn.Module", members: "nn.Module#", torch: [] },
-  F: { peer: "torch.nn.functional", members: "nn.functional.", torch: ["torch.", "torch.special."] },
+  F: { peer: "torch.nn.functional", members: "F.", torch: ["torch.", "torch.special."] },
   linalg: { peer: "torch.linalg", members: "linalg.", torch: ["torch."] },
   special: { peer: "torch.special", members: "special.", torch: ["torch."] },
 };

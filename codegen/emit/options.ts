@@ -14,6 +14,7 @@ const DOCS: Readonly<Record<string, string>> = {
   dtype: 'The element type of the result: `"float32"`, `int64`.',
   generator: "The generator that the random numbers come from; the default one unless given.",
   inplace: "Write into the input itself.",
+  padding: '"same" | "valid"',
   interpolation: "How a value between two elements is found.",
   keepdim: "Keep the reduced dimensions, with size 1.",
   keepdims: "NumPy's name of `keepdim`.",
@@ -48,6 +49,8 @@ export function inputType(a: Arg): string {
       return "Tensor | IndexList";
     case "Ints":
       return "number | readonly number[]";
+    case "String|Ints":
+      return `${WORDS[a.name] ?? "string"} | number | readonly number[]`;
     case "Tensor?[]":
       return "readonly (Tensor | IndexList | null)[]";
     case "DType":

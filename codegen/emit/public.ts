@@ -1,5 +1,6 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
+import { placesOf } from "../model/places.ts";
 import { docOf } from "./docs.ts";
 import { lateTable, line } from "./lines.ts";
 import { resultType } from "./ops.ts";
@@ -19,12 +20,12 @@ export interface Group {
 export function groupsOf(model: Model, wanted: (op: Op) => boolean): Group[] {
   const groups = new Map<string, { name: string; namespace: string; ops: Op[] }>();
   for (const op of model.ops) {
-    if (op.internal || !wanted(op)) continue;
-    const namespace = op.namespace ?? "";
-    for (const name of [op.publicName, ...(op.aliases ?? [])]) {
+    if (op.internal) continue;
+    for (const place of placesOf(op).filter((one) => wanted(one.op))) {
+      const { name, namespace } = place;
       const key = `${namespace}/${name}`;
       const g = groups.get(key) ?? { name, namespace, ops: [] };
-      g.ops.push(op);
+      g.ops.push(place.op);
       groups.set(key, g);
     }
   }
@@ -259,13 +260,8 @@ export function emitMethodFunctions(model: Model): string {
 
 /** True when the function of this name has just the overloads of the method. */
 function isSameGroup(model: Model, g: Group, shown: readonly Op[]): boolean {
-  const all = model.ops.filter(
-    (op) =>
-      !op.internal &&
-      (op.namespace ?? "") === g.namespace &&
-      has(op, "function") &&
-      [op.publicName, ...(op.aliases ?? [])].includes(g.name),
-  );
+  const places = model.ops.filter((op) => !op.internal).flatMap(placesOf);
+  const all = places.filter((one) => one.namespace === g.namespace && one.name === g.name && has(one.op, "function"));
   return all.length === shown.length;
 }
 

@@ -2,6 +2,7 @@
 import { type Inventoried, type PublicName, publicNames } from "../../scripts/docs/public-names.ts";
 import { FUNCTIONS, METHODS } from "../../src/tensordict/core/signatures.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
+import { placesOf } from "../model/places.ts";
 import { PEERS } from "../peers/names.ts";
 import { NUMPY } from "../peers/numpy.ts";
 import { NOT_APPLICABLE } from "../peers/tensordict.ts";
@@ -38,7 +39,9 @@ function callsOf(op: Op, name: string): string[] {
   const calls: string[] = [];
   if (has("function")) calls.push(`${prefix}${name}(${argumentsOf(op.args, out, 0)})`);
   if (has("method")) calls.push(`x.${name}(${argumentsOf(op.args, out, 1)})`);
-  if (has("inplace")) calls.push(`x.${name}_(${argumentsOf(op.args, [], 1)})`);
+  const inNamespace = has("inplace") && prefix !== "";
+  if (inNamespace) calls.push(`${prefix}${name}_(${argumentsOf(op.args, [], 0)})`);
+  else if (has("inplace")) calls.push(`x.${name}_(${argumentsOf(op.args, [], 1)})`);
   if (has("property")) calls.push(`x.${name}`);
   return calls;
 }
@@ -48,11 +51,12 @@ function operatorRows(model: Model): Map<string, string[]> {
   const rows = new Map<string, string[]>();
   for (const op of [...model.ops].sort((a, b) => (a.key < b.key ? -1 : 1))) {
     if (op.internal) continue;
-    for (const name of [op.name, ...(op.aliases ?? [])]) {
-      const calls = callsOf(op, camel(name));
+    for (const { name, namespace, op: there } of placesOf(op)) {
+      const calls = callsOf(there, name);
       if (calls.length === 0) continue;
       // Some second names are written as they are called here.
-      const key = `torch.${op.namespace ? `${op.namespace}.` : ""}${name === op.name ? name : snake(name)}`;
+      const torch = name === there.publicName ? there.name : snake(name);
+      const key = `torch.${namespace ? `${namespace}.` : ""}${torch}`;
       rows.set(key, [...new Set([...(rows.get(key) ?? []), ...calls])]);
     }
   }

@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<Role, string>> = {
   Size: "readonly number[]",
   Sizes: "readonly number[]",
   Ints: "readonly number[]",
+  "String|Ints": "string | readonly number[]",
   Int: "number",
   "Int?": "number | null",
   Float: "number",

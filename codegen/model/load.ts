@@ -73,7 +73,7 @@ const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
-    "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases " +
+    "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases also " +
     "example inplaceExample throws ofDtype direct writes"
   ).split(" "),
 );
@@ -81,7 +81,9 @@ const KNOWN = new Set(
 function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {
   const [role, fallback] = typeof spec === "string" ? [spec, undefined] : [spec[0] as Role, spec[1]];
   const implied = role.endsWith("?") ? "null" : undefined;
-  return { name: camel(name), role, byName, fallback: fallback === undefined ? implied : JSON.stringify(fallback) };
+  // Functions get one number or several as a list.
+  const value = role === "String|Ints" && typeof fallback === "number" ? [fallback] : fallback;
+  return { name: camel(name), role, byName, fallback: value === undefined ? implied : JSON.stringify(value) };
 }
 
 export function toOp(raw: OpSchema, where: Node, file: string): Op {
@@ -137,6 +139,12 @@ function checkOp(op: Omit<Op, "transforms">): void {
   checkLists(op, complain);
   if (typeof op.grad === "object" && !op.node) complain("formulas need `node`");
   if (typeof op.grad === "object") checkGradNames(op, complain);
+  for (const place of op.also ?? []) {
+    const form = place.endsWith("_") ? "inplace" : "function";
+    if (!/^[a-z_0-9]+(\.[a-z_0-9]+)+$/.test(place)) complain(`"${place}" is no full name: "nn.functional.thing"`);
+    if (!has(form)) complain(`"${place}": there is no form "${form}"`);
+    if (form === "inplace" && place.startsWith("torch.")) complain(`"${place}": in place it is a method`);
+  }
   if (op.grad === "composite" && op.kind !== "composite") complain('grad "composite" is for composites');
 }
 

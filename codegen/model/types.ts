@@ -19,6 +19,8 @@ export type Role =
   | "Sizes"
   /** One number or several; a list once converted. */
   | "Ints"
+  /** A word, or one number or several: the padding of a convolution. */
+  | "String|Ints"
   | "Int"
   | "Int?"
   | "Float"
@@ -189,6 +191,11 @@ export interface OpSchema {
   readonly internal?: boolean;
   /** Other public names. */
   readonly aliases?: readonly string[];
+  /**
+   * Other places where torch has it, by its full name there: `nn.functional.conv1d`, or `torch.conv1d` for the main
+   * namespace. A function is there, or with `_` behind its name the in-place form.
+   */
+  readonly also?: readonly string[];
   /** Code whose last expression prints the text after `// `. */
   readonly example?: string;
   /** The in-place form's, where it is not the operator's with the writing method instead of the call. */

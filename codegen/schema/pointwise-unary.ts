@@ -186,6 +186,7 @@ export const ops = [
   {
     ...unary,
     name: "tanh",
+    also: ["nn.functional.tanh"],
     kernels: { cpu: ["unary.tanh"] },
     fast: floats,
     promote: "float",
@@ -197,6 +198,7 @@ export const ops = [
   {
     ...unary,
     name: "sigmoid",
+    also: ["nn.functional.sigmoid"],
     kernels: { cpu: ["unary.sigmoid"] },
     fast: floats,
     promote: "float",

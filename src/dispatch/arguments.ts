@@ -95,6 +95,8 @@ export type IndexList = readonly (number | IndexList)[];
 
 const toInts = (x: unknown): unknown => toList(x, toInt);
 
+const toSomeInts = (x: unknown): unknown => toInts(Array.isArray(x) ? x : [x]);
+
 const toTensor = (x: unknown): unknown => (x instanceof Tensor ? x : MISMATCH);
 
 function toIndex(x: unknown): unknown {
@@ -117,8 +119,9 @@ const CONVERT: Record<string, Converter> = {
   Int: toInt,
   Dims: (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
   Size: toInts,
-  Sizes: (x) => toInts(Array.isArray(x) ? x : [x]),
-  Ints: (x) => toInts(Array.isArray(x) ? x : [x]),
+  Sizes: toSomeInts,
+  Ints: toSomeInts,
+  "String|Ints": (x) => (typeof x === "string" ? x : toSomeInts(x)),
   Float: (x) => (isScalar(x) ? (x instanceof Complex ? Number.NaN : doubleOf(x)) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),

@@ -1,5 +1,6 @@
 // What users may write: nested lists as one index, numbers first, options of factories.
 import { expect, test } from "bun:test";
+import { byName, overloadTable } from "../../src/dispatch/arguments.ts";
 import {
   add,
   arange,
@@ -20,6 +21,7 @@ import {
   randnLike,
   remainder,
   sub,
+  type Tensor,
   TensorDict,
   tensor,
   trueDivide,
@@ -214,4 +216,15 @@ test("an array that is the only argument holds the indices of the dimensions, on
   }
   for (const call of [() => x.at(0, 1, 2), () => td.at(0, 1, 2)]) expect(call).toThrow(new RegExp(`^${text}$`));
   expect(() => td.setAt([0, 1, 2], 1)).toThrow(advice);
+});
+
+test("an argument that is a word or numbers", () => {
+  const table = overloadTable(() => '\npadded [[[["input","Tensor"],["padding","String|Ints",[0]]],2,0]]\n');
+  const overloads = table("padded", [(_: Tensor, padding: unknown) => padding]);
+  const padded = (...args: unknown[]) => byName<unknown>("padded", overloads, args);
+  const x = tensor([1]);
+  expect([padded(x), padded(x, "same"), padded(x, 2), padded(x, [1, 2])]).toEqual([[0], "same", [2], [1, 2]]);
+  expect(padded(x, { padding: "valid" })).toBe("valid");
+  for (const wrong of [true, 1.5, ["same"], null])
+    expect(() => padded(x, wrong)).toThrow("padding?: string | number[]");
 });

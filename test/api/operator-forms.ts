@@ -1,5 +1,7 @@
 // All forms of the schema's operators: functions, methods and methods in place, under each of their names.
+
 import type { Model, Op } from "../../codegen/model/load.ts";
+import { placesOf } from "../../codegen/model/places.ts";
 import * as generated from "../../generated/functional.ts";
 import * as Z from "../../src/index.ts";
 
@@ -33,7 +35,9 @@ export function operatorForms(model: Model): OperatorForm[] {
     .filter((op) => !op.internal)
     .flatMap((op) =>
       FORMS.filter((form) => (op.variants as readonly string[]).includes(form)).flatMap((form) =>
-        [op.publicName, ...(op.aliases ?? [])].map((name) => formOf(op, form, name)),
+        placesOf(op)
+          .filter((place) => (place.op.variants as readonly string[]).includes(form))
+          .map((place) => formOf(place.op, form, place.name)),
       ),
     );
 }

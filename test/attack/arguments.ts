@@ -57,6 +57,8 @@ export function argument(role: string, pool: readonly Tensor[], choices: Choices
     case "Sizes":
     case "Ints":
       return choices.below(3) === 0 ? count() : listOf(count, pool, choices);
+    case "String|Ints":
+      return choices.below(3) === 0 ? choices.pick(["same", "valid", "x"]) : listOf(count, pool, choices);
     case "Bool":
       return choices.below(2) === 0;
     case "DType":

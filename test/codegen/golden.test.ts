@@ -25,7 +25,7 @@ const code: Code = {
     ["lights.sand", 5],
     ["lights.moveTo", 2],
     ["lights.isLit", 2],
-    ["composites.twice", 3],
+    ["composites.twice", 4],
     ["lights.braid", 3],
     ["lights.strand", 3],
     ["composites.blink", 3],

@@ -20,8 +20,10 @@ import {
   requireKernels,
   toOp,
 } from "../../codegen/model/load.ts";
+import { placesOf } from "../../codegen/model/places.ts";
 import type { OpSchema } from "../../codegen/model/types.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
+import * as z from "../../src/index.ts";
 
 const project = new Project({ useInMemoryFileSystem: true });
 const where = project.createSourceFile("schema.ts", "export const ops = [];").getStatements()[0] as never;
@@ -67,6 +69,9 @@ const ENTRIES: readonly [changes: object, message: string][] = [
   [{ refuses: [{ dtypes: ["bool"], kernel: "a", text: "b" }] }, "a refusal has a kernel's name or a text"],
   [{ args: { self: "Int" }, grad: "none" }, "a method needs a tensor argument"],
   [{ node: undefined }, "formulas need `node`"],
+  [{ also: ["thing"] }, '"thing" is no full name'],
+  [{ also: ["nn.functional.thing_"], variants: ["function"] }, '"nn.functional.thing_": there is no form "inplace"'],
+  [{ also: ["torch.thing_"] }, '"torch.thing_": in place it is a method'],
   [{ grad: "composite" }, 'grad "composite" is for composites'],
   [{ grad: { other: "grad" } }, 'gradient for unknown argument "other"'],
   [{ args: { self: "Tensor", n: "Int" }, grad: { n: "grad" } }, 'gradient for "n", which is no tensor'],
@@ -289,4 +294,17 @@ test("a kernel that is no body is named for CUDA by itself", () => {
     ["copy.copy"],
   ]);
   expect(() => cudaKernelsOf(ops, ["unary.*", "copy.square"], where)).toThrow('no operator has a kernel "copy.square"');
+});
+
+test("an operator is in other namespaces too, the same one", () => {
+  const places = placesOf(read({ also: ["nn.functional.some_thing", "linalg.thing_"] }));
+  const told = places.map(({ namespace, name, op: { fn, variants } }) => [namespace, name, fn, variants.join(" ")]);
+  expect(told).toEqual([
+    ["", "thing", "thing", "function method inplace out"],
+    ["nn.functional", "someThing", "thing", "function"],
+    ["linalg", "thing", "thing", "inplace"],
+  ]);
+  const [main] = placesOf(read({ namespace: "nn.functional", also: ["torch.thing"] })).slice(1);
+  expect([main?.namespace, main?.name, main?.op.namespace]).toEqual(["", "thing", undefined]);
+  expect(String(z.nn.functional.sigmoid(z.tensor([0, 1])))).toBe(String(z.sigmoid(z.tensor([0, 1]))));
 });

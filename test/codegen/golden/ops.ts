@@ -7,6 +7,7 @@ export const ops = [
   {
     name: "glow",
     aliases: ["shine"],
+    also: ["lamps.soft_glow", "lamps.soft_glow_"],
     kind: "pointwise",
     args: { self: "Tensor" },
     variants: ["function", "method", "inplace", "out"],
@@ -155,7 +156,7 @@ export const ops = [
     name: "twice",
     namespace: "nn.functional",
     kind: "composite",
-    args: { input: "Tensor", times: ["Int", 2], mode: ["String", "soft"] },
+    args: { input: "Tensor", times: ["Int", 2], mode: ["String", "soft"], padding: ["String|Ints", 0] },
     variants: ["function"],
     grad: "composite",
     impl: "composites.twice",
