@@ -46,9 +46,11 @@ abstract class Joined extends LRScheduler {
   protected _keep(schedulers: readonly LRScheduler[]): void {
     Object.defineProperty(this, "_schedulers", { value: schedulers, enumerable: false });
   }
+  /** @internal */
   override stateDict(): SchedulerState {
     return { ...super.stateDict(), _schedulers: this._schedulers.map((one) => one.stateDict()) };
   }
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     const { _schedulers, ...rest } = stateDict;
     super.loadStateDict(rest);
@@ -108,6 +110,7 @@ export class SequentialLR extends Joined {
   protected override _begin(lastEpoch: number): void {
     this._fields.last_epoch = lastEpoch;
   }
+  /** @internal */
   override step(): void {
     const f = this._fields;
     f.last_epoch += 1;
@@ -155,6 +158,7 @@ export class ChainedScheduler extends Joined {
   protected override _begin(): void {
     this._fields._last_lr = ratesOf(this.optimizer, "lr");
   }
+  /** @internal */
   override step(): void {
     for (const one of this._schedulers) one.step();
     this._fields._last_lr = ratesOf(this.optimizer, "lr");
@@ -295,6 +299,7 @@ export class ReduceLROnPlateau extends LRScheduler {
     });
   }
 
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     super.loadStateDict(stateDict);
     const { mode, threshold, threshold_mode } = this._fields;

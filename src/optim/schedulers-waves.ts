@@ -48,6 +48,7 @@ export class CosineAnnealingLR extends LRScheduler {
     const o = schedule<Required<CosineAnnealingLROptions>>("CosineAnnealingLR", given, { etaMin: 0 });
     super(o.optimizer, o.lastEpoch, { T_max: o.TMax, eta_min: o.etaMin });
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch: n, T_max: most, eta_min: low, _is_initial, _step_count } = this._fields;
@@ -103,6 +104,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     const fields = { T_0: o.T0, T_i: o.T0, T_mult: o.TMult, eta_min: o.etaMin, T_cur: o.lastEpoch };
     super(o.optimizer, o.lastEpoch, fields);
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { T_cur, T_i, eta_min: low } = this._fields;
@@ -249,6 +251,7 @@ export class CyclicLR extends LRScheduler {
     return mode === "exp_range" ? gamma ** x : 1;
   }
 
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const f = this._fields;
@@ -266,10 +269,12 @@ export class CyclicLR extends LRScheduler {
     return rates;
   }
 
+  /** @internal */
   override stateDict(): SchedulerState {
     const { _scale_fn_custom: _, ...rest } = super.stateDict();
     return { ...rest, _scale_fn_custom: null };
   }
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     const { _scale_fn_custom: _, ...rest } = stateDict;
     super.loadStateDict(rest);
@@ -344,7 +349,7 @@ function phasesOf(total: number, start: number, three: boolean) {
  * ```ts
  * const optimizer = new optim.SGD([new nn.Parameter(ones(1))], { lr: 0.1, momentum: 0.9 });
  * const scheduler = new optim.lrScheduler.OneCycleLR(optimizer, { maxLr: 0.5, totalSteps: 10 });
- * scheduler.getLastLr() // [0.02]
+ * optimizer.paramGroups[0].momentum // 0.95
  * ```
  * @throws ValueError for a number of steps that is missing or not positive
  * @torch torch.optim.lr_scheduler.OneCycleLR
@@ -408,6 +413,7 @@ export class OneCycleLR extends LRScheduler {
     return end + ((start - end) / 2) * (Math.cos(Math.PI * part) + 1);
   }
 
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch: n, total_steps, _schedule_phases: phases, cycle_momentum, use_beta1 } = this._fields;
