@@ -17,7 +17,7 @@ import {
 import { bisectRight } from "./schedulers.ts";
 
 /** Refuses schedules that cannot be joined. */
-function checkJoined(name: string, optimizer: Optimizer, schedulers: readonly unknown[]): void {
+function checkCombined(name: string, optimizer: Optimizer, schedulers: readonly unknown[]): void {
   schedulers.forEach((one, i) => {
     if (!(one instanceof LRScheduler)) {
       throw new TypeError(`${name} at index ${i} should have \`optimizer\` as its attribute.`);
@@ -39,7 +39,7 @@ function checkJoined(name: string, optimizer: Optimizer, schedulers: readonly un
 }
 
 /** What schedules made of others share. */
-abstract class Joined extends LRScheduler {
+abstract class Combined extends LRScheduler {
   /** @internal */
   declare readonly _schedulers: readonly LRScheduler[];
 
@@ -79,7 +79,7 @@ abstract class Joined extends LRScheduler {
  * @throws ValueError unless there is a milestone between each two schedules
  * @torch torch.optim.lr_scheduler.SequentialLR
  */
-export class SequentialLR extends Joined {
+export class SequentialLR extends Combined {
   constructor(
     optimizer: Optimizer,
     schedulers: readonly LRScheduler[] | { schedulers: readonly LRScheduler[]; milestones: readonly number[] },
@@ -91,7 +91,7 @@ export class SequentialLR extends Joined {
     if (o.schedulers.length < 1) {
       throw new ValueError("SequentialLR expects at least one scheduler, but got no scheduler.");
     }
-    checkJoined("SequentialLR", o.optimizer, o.schedulers);
+    checkCombined("SequentialLR", o.optimizer, o.schedulers);
     if (o.milestones.length !== o.schedulers.length - 1) {
       throw new ValueError(
         "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone " +
@@ -124,7 +124,7 @@ export class SequentialLR extends Joined {
 
 /** Takes the first steps of schedules back: only the first of them has begun. */
 function undo(scheduler: LRScheduler): void {
-  if (scheduler instanceof Joined) for (const one of scheduler._schedulers) undo(one);
+  if (scheduler instanceof Combined) for (const one of scheduler._schedulers) undo(one);
   else scheduler.lastEpoch -= 1;
 }
 
@@ -142,7 +142,7 @@ function undo(scheduler: LRScheduler): void {
  * ```
  * @torch torch.optim.lr_scheduler.ChainedScheduler
  */
-export class ChainedScheduler extends Joined {
+export class ChainedScheduler extends Combined {
   constructor(schedulers: readonly LRScheduler[], optimizer?: Optimizer);
   constructor(...given: unknown[]) {
     const o = schedule<{ schedulers: LRScheduler[]; optimizer?: Optimizer }>("ChainedScheduler", given, {});
@@ -151,7 +151,7 @@ export class ChainedScheduler extends Joined {
       throw new ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.");
     }
     const optimizer = o.optimizer ?? first.optimizer;
-    checkJoined("ChainedScheduler", optimizer, o.schedulers);
+    checkCombined("ChainedScheduler", optimizer, o.schedulers);
     super(optimizer);
     this._keep(o.schedulers);
   }
