@@ -1,5 +1,6 @@
 /** Schedules made of others, and the one that follows a measure. */
 
+import { installChecks } from "../tensor/checks.ts";
 import { scalarToNumber } from "../tensor/complex.ts";
 import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -15,6 +16,7 @@ import {
   warnOfEpoch,
 } from "./scheduler.ts";
 import { bisectRight } from "./schedulers.ts";
+import { PLATEAU, SCHEDULER } from "./signatures.ts";
 
 /** Refuses schedules that cannot be joined. */
 function checkCombined(name: string, optimizer: Optimizer, schedulers: readonly unknown[]): void {
@@ -59,6 +61,8 @@ abstract class Combined extends LRScheduler {
     });
   }
 }
+
+installChecks(Combined.prototype, SCHEDULER);
 
 /**
  * One schedule after the other: each begins at its milestone.
@@ -306,3 +310,4 @@ export class ReduceLROnPlateau extends LRScheduler {
     this._compareBy(mode, threshold, threshold_mode);
   }
 }
+installChecks(ReduceLROnPlateau.prototype, { ...SCHEDULER, ...PLATEAU });

@@ -1,6 +1,7 @@
 /** Schedules that rise and fall. */
 
 import { pythonText } from "../api/print.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { type ParamGroup, plainNumber } from "./groups.ts";
 import { numberOf } from "./lists.ts";
@@ -14,6 +15,7 @@ import {
   schedule,
   setRate,
 } from "./scheduler.ts";
+import { CYCLIC, SCHEDULER } from "./signatures.ts";
 
 /** Options of `CosineAnnealingLR`, by PyTorch's names of the cosine's parts. */
 export interface CosineAnnealingLROptions {
@@ -141,6 +143,8 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     }
   }
 }
+
+installChecks(CosineAnnealingWarmRestarts.prototype, SCHEDULER);
 
 function requireMomentum(optimizer: Optimizer): boolean {
   if (!("momentum" in optimizer.defaults) && !("betas" in optimizer.defaults)) {
@@ -280,6 +284,8 @@ export class CyclicLR extends LRScheduler {
     super.loadStateDict(rest);
   }
 }
+
+installChecks(CyclicLR.prototype, { ...SCHEDULER, ...CYCLIC });
 
 /** Options of `OneCycleLR`. */
 export interface OneCycleLROptions {
