@@ -22,7 +22,7 @@ export const NEW_OPTIMIZER = "params:any defaults:dict";
 
 /** Methods of every optimiser. */
 export const OPTIMIZER = {
-  step: "closure?:fn?",
+  step: "closure?:any",
   addParamGroup: "paramGroup:value",
   zeroGrad: "setToNone?:bool",
   stateDict: "",

@@ -11,7 +11,10 @@ describe("a list of sums", () => {
     const [x, y] = _foreach_add_List([a, b], [c, d], 3) as [Tensor, Tensor];
     expect([x.tolist(), y.tolist()]).toEqual([[16, 20], [24]]);
     expect([x.gradFn?.name, y.gradFn === x.gradFn]).toEqual(["ForeachAddBackward0", true]);
-    x.mul(tensor([1, 10])).sum().add(y.mul(100).sum()).backward();
+    x.mul(tensor([1, 10]))
+      .sum()
+      .add(y.mul(100).sum())
+      .backward();
     expect([a, b, c, d].map((t) => t.grad?.tolist())).toEqual([[1, 10], [100], [3, 30], [300]]);
   });
 
