@@ -9,6 +9,7 @@ const REACH: readonly (readonly [prefix: string, tests: readonly string[]])[] = 
   ["src/autograd/", ["test/autograd", "test/conformance"]],
   ["src/api/", ["test/api", "test/conformance"]],
   ["src/nn/", ["test/nn", "test/attack/room-arguments.test.ts"]],
+  ["src/optim/", ["test/optim", "test/conformance/cases-optim.test.ts"]],
   ["src/func/", ["test/func", "test/tensordict"]],
   ["src/distributions/", ["test/distributions", "test/tensordict", "test/attack/room-arguments.test.ts"]],
   ["src/tensordict/", ["test/tensordict", "test/attack/tensordict-arguments.test.ts"]],

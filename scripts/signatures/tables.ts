@@ -4,6 +4,7 @@ import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
 import * as FUNC from "../../src/func/signatures.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
+import * as OPTIM from "../../src/optim/signatures.ts";
 import * as PROFILER from "../../src/profiler/signatures.ts";
 import * as TENSOR from "../../src/tensor/signatures.ts";
 import { MATH } from "../../src/tensordict/core/math-names.ts";
@@ -39,6 +40,9 @@ export const ROOMS: Readonly<Record<string, Table>> = {
 export const CONSTRUCTORS: Table = {
   ...MODULES.CONSTRUCTORS,
   ...NN.CONSTRUCTORS,
+  ...OPTIM.OPTIMIZERS,
+  ...OPTIM.SCHEDULERS,
+  Optimizer: OPTIM.NEW_OPTIMIZER,
   ...DISTRIBUTIONS.CONSTRUCTORS,
   ...IO.CONSTRUCTORS,
   ...TD.CONSTRUCTORS,
@@ -70,6 +74,10 @@ export const METHODS: Readonly<Record<string, Table>> = {
   DiskMethods: COLLECTIONS,
   TableMethods: COLLECTIONS,
   Module: NN.MODULE,
+  Optimizer: OPTIM.OPTIMIZER,
+  LRScheduler: OPTIM.SCHEDULER,
+  ReduceLROnPlateau: OPTIM.PLATEAU,
+  CyclicLR: OPTIM.CYCLIC,
   Ordered: NN.ORDERED,
   Sequential: NN.ORDERED,
   ModuleDict: NN.DICT,

@@ -185,7 +185,7 @@ function checkDevices(list: readonly Tensor[]): void {
  * @torch torch.nn.utils.parameters_to_vector
  */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
-  const [given] = inOrder<[unknown]>("parametersToVector", FUNCTIONS.parametersToVector, [parameters]);
+  const [given] = inOrder<[unknown]>("parametersToVector", FUNCTIONS.parametersToVector, arguments);
   const list = [...(given as Iterable<Tensor>)];
   checkDevices(list);
   return cat(list.map((p) => p.view(-1)));
@@ -204,7 +204,7 @@ export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
  * @torch torch.nn.utils.vector_to_parameters
  */
 export function vectorToParameters(vec: Tensor, parameters: Iterable<Tensor>): void {
-  const given = inOrder<[unknown, unknown]>("vectorToParameters", FUNCTIONS.vectorToParameters, [vec, parameters]);
+  const given = inOrder<[unknown, unknown]>("vectorToParameters", FUNCTIONS.vectorToParameters, arguments);
   const vector = given[0];
   if (!(vector instanceof Tensor)) {
     throw new TypeError(`expected torch.Tensor, but got: ${typeName(vector)}`);

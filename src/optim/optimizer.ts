@@ -3,7 +3,7 @@
 import { _foreach_zero_ } from "../../generated/ops.ts";
 import { gradModes } from "../dispatch/mode.ts";
 import { HookList, type RemovableHandle } from "../nn/hooks.ts";
-import { installChecks, namedArguments } from "../tensor/checks.ts";
+import { checkedArguments, inOrder, installChecks, namedArguments } from "../tensor/checks.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { detachInPlace } from "./gradients.ts";
@@ -17,7 +17,7 @@ import {
   type Params,
   setOption,
 } from "./groups.ts";
-import { OPTIMIZER, OPTIMIZERS } from "./signatures.ts";
+import { NEW_OPTIMIZER, OPTIMIZER, OPTIMIZERS } from "./signatures.ts";
 import { loadedState, type OptimizerState, packed } from "./state.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: hooks of any optimiser
@@ -51,7 +51,7 @@ function hookStep(optimizer: Optimizer): void {
   const { step } = owner;
   if (hooked.has(step)) return;
   const wrapped = function (this: Optimizer, ...given: unknown[]): unknown {
-    let args: readonly unknown[] = given;
+    let args: readonly unknown[] = given.length === 0 ? given : inOrder("step", OPTIMIZER.step, given);
     this._optCalled = true;
     for (const list of [everywhere.pre, this._hooks.pre]) {
       for (const { hook } of list.list()) {
@@ -116,7 +116,10 @@ export abstract class Optimizer {
   /** @internal Whether a step was made since a scheduler was: it warns of the wrong order. */
   declare _optCalled: boolean;
 
-  constructor(params: Params, defaults: Record<string, unknown>) {
+  constructor(params: Params, defaults: Record<string, unknown>);
+  constructor(...args: unknown[]) {
+    type Given = [Params, Record<string, unknown>];
+    const [params, defaults] = checkedArguments("Optimizer", NEW_OPTIMIZER, args) as Given;
     this.defaults = {};
     for (const [key, value] of Object.entries(defaults)) setOption(this.defaults, key, value);
     this.state = new Map();
@@ -242,7 +245,8 @@ export abstract class Optimizer {
     return this.toString();
   }
 }
-installChecks(Optimizer.prototype, OPTIMIZER);
+const { step: _, ...METHODS } = OPTIMIZER;
+installChecks(Optimizer.prototype, METHODS);
 
 /** All arguments of a constructor by name, and the defaults. */
 export function settings<T extends object>(

@@ -8,7 +8,7 @@ import { typeName } from "../tensor/type-name.ts";
 import { type ParamGroup, plainNumber } from "./groups.ts";
 import { numberOf } from "./lists.ts";
 import { Optimizer } from "./optimizer.ts";
-import { SCHEDULERS } from "./signatures.ts";
+import { SCHEDULER, SCHEDULERS } from "./signatures.ts";
 
 /** A learning rate: a number, or the tensor that the optimiser was given. */
 export type Rate = number | Tensor;
@@ -241,7 +241,7 @@ export class LRScheduler {
     return this.baseLrs.map(numberOf);
   }
 }
-installChecks(LRScheduler.prototype, { getLastLr: "", getLr: "", stateDict: "" });
+installChecks(LRScheduler.prototype, SCHEDULER);
 
 /** All arguments of a constructor by name, and the defaults. */
 export function schedule<T extends object>(

@@ -1,5 +1,6 @@
 /** Schedules made of others, and the one that follows a measure. */
 
+import { installChecks } from "../tensor/checks.ts";
 import { scalarToNumber } from "../tensor/complex.ts";
 import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -15,9 +16,10 @@ import {
   warnOfEpoch,
 } from "./scheduler.ts";
 import { bisectRight } from "./schedulers.ts";
+import { PLATEAU, SCHEDULER } from "./signatures.ts";
 
 /** Refuses schedules that cannot be joined. */
-function checkJoined(name: string, optimizer: Optimizer, schedulers: readonly unknown[]): void {
+function checkCombined(name: string, optimizer: Optimizer, schedulers: readonly unknown[]): void {
   schedulers.forEach((one, i) => {
     if (!(one instanceof LRScheduler)) {
       throw new TypeError(`${name} at index ${i} should have \`optimizer\` as its attribute.`);
@@ -39,16 +41,18 @@ function checkJoined(name: string, optimizer: Optimizer, schedulers: readonly un
 }
 
 /** What schedules made of others share. */
-abstract class Joined extends LRScheduler {
+abstract class Combined extends LRScheduler {
   /** @internal */
   declare readonly _schedulers: readonly LRScheduler[];
 
   protected _keep(schedulers: readonly LRScheduler[]): void {
     Object.defineProperty(this, "_schedulers", { value: schedulers, enumerable: false });
   }
+  /** @internal */
   override stateDict(): SchedulerState {
     return { ...super.stateDict(), _schedulers: this._schedulers.map((one) => one.stateDict()) };
   }
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     const { _schedulers, ...rest } = stateDict;
     super.loadStateDict(rest);
@@ -57,6 +61,8 @@ abstract class Joined extends LRScheduler {
     });
   }
 }
+
+installChecks(Combined.prototype, SCHEDULER);
 
 /**
  * One schedule after the other: each begins at its milestone.
@@ -77,7 +83,7 @@ abstract class Joined extends LRScheduler {
  * @throws ValueError unless there is a milestone between each two schedules
  * @torch torch.optim.lr_scheduler.SequentialLR
  */
-export class SequentialLR extends Joined {
+export class SequentialLR extends Combined {
   constructor(
     optimizer: Optimizer,
     schedulers: readonly LRScheduler[] | { schedulers: readonly LRScheduler[]; milestones: readonly number[] },
@@ -89,7 +95,7 @@ export class SequentialLR extends Joined {
     if (o.schedulers.length < 1) {
       throw new ValueError("SequentialLR expects at least one scheduler, but got no scheduler.");
     }
-    checkJoined("SequentialLR", o.optimizer, o.schedulers);
+    checkCombined("SequentialLR", o.optimizer, o.schedulers);
     if (o.milestones.length !== o.schedulers.length - 1) {
       throw new ValueError(
         "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone " +
@@ -108,6 +114,7 @@ export class SequentialLR extends Joined {
   protected override _begin(lastEpoch: number): void {
     this._fields.last_epoch = lastEpoch;
   }
+  /** @internal */
   override step(): void {
     const f = this._fields;
     f.last_epoch += 1;
@@ -121,7 +128,7 @@ export class SequentialLR extends Joined {
 
 /** Takes the first steps of schedules back: only the first of them has begun. */
 function undo(scheduler: LRScheduler): void {
-  if (scheduler instanceof Joined) for (const one of scheduler._schedulers) undo(one);
+  if (scheduler instanceof Combined) for (const one of scheduler._schedulers) undo(one);
   else scheduler.lastEpoch -= 1;
 }
 
@@ -139,7 +146,7 @@ function undo(scheduler: LRScheduler): void {
  * ```
  * @torch torch.optim.lr_scheduler.ChainedScheduler
  */
-export class ChainedScheduler extends Joined {
+export class ChainedScheduler extends Combined {
   constructor(schedulers: readonly LRScheduler[], optimizer?: Optimizer);
   constructor(...given: unknown[]) {
     const o = schedule<{ schedulers: LRScheduler[]; optimizer?: Optimizer }>("ChainedScheduler", given, {});
@@ -148,13 +155,14 @@ export class ChainedScheduler extends Joined {
       throw new ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.");
     }
     const optimizer = o.optimizer ?? first.optimizer;
-    checkJoined("ChainedScheduler", optimizer, o.schedulers);
+    checkCombined("ChainedScheduler", optimizer, o.schedulers);
     super(optimizer);
     this._keep(o.schedulers);
   }
   protected override _begin(): void {
     this._fields._last_lr = ratesOf(this.optimizer, "lr");
   }
+  /** @internal */
   override step(): void {
     for (const one of this._schedulers) one.step();
     this._fields._last_lr = ratesOf(this.optimizer, "lr");
@@ -295,9 +303,11 @@ export class ReduceLROnPlateau extends LRScheduler {
     });
   }
 
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     super.loadStateDict(stateDict);
     const { mode, threshold, threshold_mode } = this._fields;
     this._compareBy(mode, threshold, threshold_mode);
   }
 }
+installChecks(ReduceLROnPlateau.prototype, { ...SCHEDULER, ...PLATEAU });

@@ -1,6 +1,7 @@
 /** Schedules that rise and fall. */
 
 import { pythonText } from "../api/print.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { type ParamGroup, plainNumber } from "./groups.ts";
 import { numberOf } from "./lists.ts";
@@ -14,6 +15,7 @@ import {
   schedule,
   setRate,
 } from "./scheduler.ts";
+import { CYCLIC, SCHEDULER } from "./signatures.ts";
 
 /** Options of `CosineAnnealingLR`, by PyTorch's names of the cosine's parts. */
 export interface CosineAnnealingLROptions {
@@ -48,6 +50,7 @@ export class CosineAnnealingLR extends LRScheduler {
     const o = schedule<Required<CosineAnnealingLROptions>>("CosineAnnealingLR", given, { etaMin: 0 });
     super(o.optimizer, o.lastEpoch, { T_max: o.TMax, eta_min: o.etaMin });
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch: n, T_max: most, eta_min: low, _is_initial, _step_count } = this._fields;
@@ -103,6 +106,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     const fields = { T_0: o.T0, T_i: o.T0, T_mult: o.TMult, eta_min: o.etaMin, T_cur: o.lastEpoch };
     super(o.optimizer, o.lastEpoch, fields);
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { T_cur, T_i, eta_min: low } = this._fields;
@@ -139,6 +143,8 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     }
   }
 }
+
+installChecks(CosineAnnealingWarmRestarts.prototype, SCHEDULER);
 
 function requireMomentum(optimizer: Optimizer): boolean {
   if (!("momentum" in optimizer.defaults) && !("betas" in optimizer.defaults)) {
@@ -249,6 +255,7 @@ export class CyclicLR extends LRScheduler {
     return mode === "exp_range" ? gamma ** x : 1;
   }
 
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const f = this._fields;
@@ -266,15 +273,19 @@ export class CyclicLR extends LRScheduler {
     return rates;
   }
 
+  /** @internal */
   override stateDict(): SchedulerState {
     const { _scale_fn_custom: _, ...rest } = super.stateDict();
     return { ...rest, _scale_fn_custom: null };
   }
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     const { _scale_fn_custom: _, ...rest } = stateDict;
     super.loadStateDict(rest);
   }
 }
+
+installChecks(CyclicLR.prototype, { ...SCHEDULER, ...CYCLIC });
 
 /** Options of `OneCycleLR`. */
 export interface OneCycleLROptions {
@@ -344,7 +355,7 @@ function phasesOf(total: number, start: number, three: boolean) {
  * ```ts
  * const optimizer = new optim.SGD([new nn.Parameter(ones(1))], { lr: 0.1, momentum: 0.9 });
  * const scheduler = new optim.lrScheduler.OneCycleLR(optimizer, { maxLr: 0.5, totalSteps: 10 });
- * scheduler.getLastLr() // [0.02]
+ * optimizer.paramGroups[0].momentum // 0.95
  * ```
  * @throws ValueError for a number of steps that is missing or not positive
  * @torch torch.optim.lr_scheduler.OneCycleLR
@@ -408,6 +419,7 @@ export class OneCycleLR extends LRScheduler {
     return end + ((start - end) / 2) * (Math.cos(Math.PI * part) + 1);
   }
 
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch: n, total_steps, _schedule_phases: phases, cycle_momentum, use_beta1 } = this._fields;

@@ -20,18 +20,17 @@ function lambdasOf(optimizer: Optimizer, given: unknown): LrLambda[] {
 
 /** What schedules by functions share: those are no part of the state. */
 class ByLambda extends LRScheduler {
-  /** The functions, one for each group. */
-  declare readonly lrLambdas: LrLambda[];
-
   constructor(optimizer: Optimizer, lambdas: LrLambda[], lastEpoch: number) {
     requireOptimizer(optimizer);
     // The first step comes before a constructor ends.
     super(optimizer, lastEpoch, { lr_lambdas: lambdas });
   }
+  /** @internal */
   override stateDict(): SchedulerState {
     const { lr_lambdas, ...rest } = super.stateDict();
     return { ...rest, lr_lambdas: lr_lambdas.map(() => null) };
   }
+  /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
     const { lr_lambdas: _, ...rest } = stateDict;
     super.loadStateDict(rest);
@@ -60,6 +59,7 @@ export class LambdaLR extends ByLambda {
     requireOptimizer(o.optimizer);
     super(o.optimizer, lambdasOf(o.optimizer, o.lrLambda), o.lastEpoch);
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     return this._base().map((lr, i) => lr * this._factor(i));
@@ -91,6 +91,7 @@ export class MultiplicativeLR extends ByLambda {
     }
     super(o.optimizer, lambdas, o.lastEpoch);
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     return this._fields._is_initial ? this._now() : this._now().map((lr, i) => lr * this._factor(i));
@@ -122,6 +123,7 @@ export class StepLR extends LRScheduler {
     const o = schedule<{ stepSize: number; gamma: number }>("StepLR", given, { gamma: 0.1 });
     super(o.optimizer, o.lastEpoch, { step_size: o.stepSize, gamma: o.gamma });
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch, step_size, gamma } = this._fields;
@@ -165,6 +167,7 @@ export class MultiStepLR extends LRScheduler {
     const entries: [unknown, number][] = milestones instanceof Map ? [...milestones] : Object.entries(milestones);
     return entries.map(([at, count]) => [Number(at), count]);
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const count = new Map(this._milestones()).get(this.lastEpoch);
@@ -200,6 +203,7 @@ export class ConstantLR extends LRScheduler {
     }
     super(o.optimizer, o.lastEpoch, { factor: o.factor, total_iters: o.totalIters });
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch, total_iters, factor } = this._fields;
@@ -254,6 +258,7 @@ export class LinearLR extends LRScheduler {
     const fields = { start_factor: o.startFactor, end_factor: o.endFactor, total_iters: o.totalIters };
     super(o.optimizer, o.lastEpoch, fields);
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch, start_factor, end_factor, total_iters, _is_initial } = this._fields;
@@ -287,6 +292,7 @@ export class ExponentialLR extends LRScheduler {
     const o = schedule<{ gamma: number }>("ExponentialLR", given, {});
     super(o.optimizer, o.lastEpoch, { gamma: o.gamma });
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     return this._fields._is_initial ? this._now() : this._now().map((lr) => lr * this._fields.gamma);
@@ -319,6 +325,7 @@ export class PolynomialLR extends LRScheduler {
     const o = schedule<{ totalIters: number; power: number }>("PolynomialLR", given, { totalIters: 5, power: 1 });
     super(o.optimizer, o.lastEpoch, { total_iters: o.totalIters, power: o.power });
   }
+  /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch, total_iters, power, _is_initial } = this._fields;

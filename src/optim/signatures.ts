@@ -17,8 +17,12 @@ export const OPTIMIZERS = {
   SGD: `params:any lr?:notDict momentum?:number dampening?:number weightDecay?:notDict nesterov?:bool | ${FLAGS}`,
 };
 
-/** Methods of every optimiser. `step` belongs to whoever writes one. */
+/** The base's constructor. */
+export const NEW_OPTIMIZER = "params:any defaults:dict";
+
+/** Methods of every optimiser. */
 export const OPTIMIZER = {
+  step: "closure?:any",
   addParamGroup: "paramGroup:value",
   zeroGrad: "setToNone?:bool",
   stateDict: "",
@@ -31,6 +35,19 @@ export const OPTIMIZER = {
   registerLoadStateDictPostHook: "hook:fn prepend?:bool",
   toString: "",
 };
+
+/** Methods of every schedule. */
+export const SCHEDULER = {
+  stateDict: "",
+  loadStateDict: "stateDict:value",
+  getLastLr: "",
+  getLr: "",
+  step: "epoch?:number?",
+};
+
+/** Those of single schedules. */
+export const PLATEAU = { step: "metrics:notDict epoch?:number?" };
+export const CYCLIC = { scaleFn: "x:number" };
 
 const LAST = "lastEpoch?:int";
 

@@ -9,7 +9,9 @@ import { type ParamGroup, plainNumber, withOwnNames } from "./groups.ts";
 
 /** A group in a state dict: parameters are numbers there. */
 export interface SavedGroup {
+  /** The numbers of its parameters, counted through all groups. */
   params: number[];
+  /** Their names, where they were given with names. */
   param_names?: string[];
   // biome-ignore lint/suspicious/noExplicitAny: each optimiser has its own options
   [option: string]: any;
@@ -19,6 +21,7 @@ export interface SavedGroup {
 export interface OptimizerState {
   /** What is remembered of each parameter, by its number; an object with such keys may be given. */
   state: Map<number, Record<string, unknown>> | Readonly<Record<string, Record<string, unknown>>>;
+  /** The groups' options. */
   param_groups: SavedGroup[];
   // biome-ignore lint/suspicious/noExplicitAny: hooks may add what they like
   [entry: string]: any;

@@ -34,6 +34,7 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
   nested: ROOMS.tensordict,
   nn: ROOMS.nn,
   "nn.init": ROOMS.nn,
+  "nn.utils": ROOMS.nn,
   profiler: ROOMS.profiler,
   testing: ROOMS.testing,
   tensordict: { ...ROOMS.io, ...ROOMS.tensordict },

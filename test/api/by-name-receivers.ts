@@ -2,6 +2,7 @@
 import * as Z from "../../src/index.ts";
 import type { Any } from "./by-name.ts";
 import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
+import { OPTIM_RECEIVERS } from "./by-name-optim.ts";
 import { MODULE_LEFT_OUT, MODULE_RECEIVERS } from "./by-name-td-nn.ts";
 import { dense, differentiable, freshPath, gguf, linear, odd, safetensors, stateful, taken } from "./by-name-values.ts";
 
@@ -20,6 +21,7 @@ function later<T extends PromiseLike<unknown>>(made: T): T {
 /** By class, by method, or by both. */
 export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   ...DISTRIBUTION_RECEIVERS,
+  ...OPTIM_RECEIVERS,
   ...MODULE_RECEIVERS,
   Complex: () => new Z.Complex(1, 2),
   Device: () => Z.device("cpu"),

@@ -9,6 +9,7 @@ import { Complex } from "../../src/tensor/complex.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import { loadCaseSet } from "./case-set.ts";
 import { type Case, familyOf } from "./case-types.ts";
+import { LIST_CALLS } from "./list-calls.ts";
 import { installMadeUpDevice } from "./made-up-device.ts";
 import { placed } from "./run-meta.ts";
 import { Runner } from "./runner.ts";
@@ -142,7 +143,7 @@ describe("golden cases on a made-up device", () => {
     test(group, () => expect(cases.flatMap((c) => wrongWith(c, group))).toEqual([]));
   }
 
-  for (const [name, call] of Object.entries({ ...CALLS, ...LAYOUTS })) {
+  for (const [name, call] of Object.entries({ ...CALLS, ...LIST_CALLS, ...LAYOUTS })) {
     test(name, () => {
       const x = lib.tensor([
         [1.5, 2, 3],
