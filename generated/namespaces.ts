@@ -197,8 +197,7 @@ export function nn_functional_elu_(...args: unknown[]): Tensor {
 }
 
 /**
- * x times the share of the normal distribution below it; `approximate` "tanh" takes a hyperbolic
- * tangent for that.
+ * x times the share of the normal distribution below it; by a tanh where `approximate` is that.
  * @throws NotImplementedError for integers and complex tensors
  * @throws RuntimeError for another `approximate`
  * @example

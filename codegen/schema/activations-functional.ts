@@ -12,7 +12,7 @@ export const ops = [
     impl: "composites.gelu",
     direct: true,
     kwargs: { approximate: ["String", "none"] },
-    doc: 'x times the share of the normal distribution below it; `approximate` "tanh" takes a hyperbolic tangent for that.',
+    doc: "x times the share of the normal distribution below it; by a tanh where `approximate` is that.",
     throws: ["NotImplementedError for integers and complex tensors", "RuntimeError for another `approximate`"],
     example: "nn.functional.gelu(tensor([-1, 2])) // tensor([-0.1587,  1.9545])",
   },

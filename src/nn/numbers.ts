@@ -32,7 +32,7 @@ export function pythonFloat(x: number): string {
 
 /** A field's number as Python shows it: whole ones are ints unless they were given as floats. */
 export function numberText(module: Module, field: string): string {
-  const value = (module as unknown as Record<string, number>)[field] as number;
+  const value = Number(Reflect.get(module, field));
   if (floats.get(module)?.get(field) === value || !Number.isSafeInteger(value)) return pythonFloat(value);
   return String(value);
 }
