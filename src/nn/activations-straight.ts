@@ -244,6 +244,7 @@ export class ReLU6 extends Hardtanh {
     return this.inplace ? "inplace=True" : "";
   }
 }
+installChecks(ReLU6.prototype, MODULE);
 
 /** Options of `Softshrink`. */
 export interface SoftshrinkOptions {

@@ -2,6 +2,7 @@
 
 import { fullLike } from "../../generated/functional.ts";
 import { _fused_adagrad_ } from "../../generated/ops.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { Complex, scalarToNumber } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
@@ -19,6 +20,7 @@ import {
   requireOneElement,
   stepOf,
 } from "./options.ts";
+import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `Adagrad`. */
 export interface AdagradOptions {
@@ -142,6 +144,7 @@ export class Adagrad extends Optimizer {
     _fused_adagrad_(params, grads, sums, steps, lr, lr_decay, weight_decay, eps, maximize);
   }
 }
+installChecks(Adagrad.prototype, { step: OPTIMIZER.step });
 
 function initial(p: Tensor, group: ParamGroup, start: unknown): ParamState {
   const value = scalarToNumber(start as number);

@@ -2,6 +2,7 @@
 
 import { zerosLike } from "../../generated/functional.ts";
 import { _fused_adam_ } from "../../generated/ops.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
@@ -21,6 +22,7 @@ import {
   requireOneElement,
   stepOf,
 } from "./options.ts";
+import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `AdamW`. */
 export interface AdamWOptions {
@@ -189,6 +191,7 @@ export class Adam extends Optimizer {
     return lists;
   }
 }
+installChecks(Adam.prototype, { step: OPTIMIZER.step });
 
 function initial(p: Tensor, group: ParamGroup): ParamState {
   if (group.fused) checkFused(p);

@@ -2,6 +2,7 @@
 
 import { zerosLike } from "../../generated/functional.ts";
 import { _fused_rmsprop_ } from "../../generated/ops.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -17,6 +18,7 @@ import {
   requireOneElement,
   stepOf,
 } from "./options.ts";
+import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `RMSprop`. */
 export interface RMSpropOptions {
@@ -150,6 +152,7 @@ export class RMSprop extends Optimizer {
     _fused_rmsprop_(params, grads, s, b, a, steps, lr, alpha, eps, weight_decay, momentum, centered, maximize);
   }
 }
+installChecks(RMSprop.prototype, { step: OPTIMIZER.step });
 
 const viewed = (t: Tensor): Tensor => (t.dtype.category === 3 ? t.viewAsReal() : t);
 

@@ -125,6 +125,7 @@ export class SequentialLR extends Combined {
     f._last_lr = one.getLastLr();
   }
 }
+installChecks(SequentialLR.prototype, SCHEDULER);
 
 /** Takes the first steps of schedules back: only the first of them has begun. */
 function undo(scheduler: LRScheduler): void {
@@ -168,6 +169,7 @@ export class ChainedScheduler extends Combined {
     this._fields._last_lr = ratesOf(this.optimizer, "lr");
   }
 }
+installChecks(ChainedScheduler.prototype, SCHEDULER);
 
 /** Options of `ReduceLROnPlateau`. */
 export interface ReduceLROnPlateauOptions {

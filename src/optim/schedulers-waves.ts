@@ -69,6 +69,7 @@ export class CosineAnnealingLR extends LRScheduler {
     return this._base().map((base) => low + ((base - low) * (1 + Math.cos((Math.PI * n) / most))) / 2);
   }
 }
+installChecks(CosineAnnealingLR.prototype, SCHEDULER);
 
 /** Options of `CosineAnnealingWarmRestarts`, by PyTorch's names. */
 export interface WarmRestartsOptions {
@@ -441,3 +442,4 @@ export class OneCycleLR extends LRScheduler {
     });
   }
 }
+installChecks(OneCycleLR.prototype, SCHEDULER);

@@ -1,9 +1,11 @@
 /** Schedules that follow from the number of steps. */
 
+import { installChecks } from "../tensor/checks.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { typeName } from "../tensor/type-name.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { LRScheduler, type Rate, requireOptimizer, type SchedulerState, schedule } from "./scheduler.ts";
+import { SCHEDULER } from "./signatures.ts";
 
 /** Gives a factor for a number of steps. */
 export type LrLambda = (epoch: number) => number;
@@ -39,6 +41,7 @@ class ByLambda extends LRScheduler {
     return (this._fields.lr_lambdas[i] as LrLambda)(this.lastEpoch);
   }
 }
+installChecks(ByLambda.prototype, SCHEDULER);
 
 /**
  * The first rate of each group times what a function gives for the number of steps.
@@ -65,6 +68,7 @@ export class LambdaLR extends ByLambda {
     return this._base().map((lr, i) => lr * this._factor(i));
   }
 }
+installChecks(LambdaLR.prototype, SCHEDULER);
 
 /**
  * The rate of each group times what a function gives, in each step.
@@ -97,6 +101,7 @@ export class MultiplicativeLR extends ByLambda {
     return this._fields._is_initial ? this._now() : this._now().map((lr, i) => lr * this._factor(i));
   }
 }
+installChecks(MultiplicativeLR.prototype, SCHEDULER);
 
 /**
  * Multiplies the rate by `gamma` after every `stepSize` steps.
@@ -135,6 +140,7 @@ export class StepLR extends LRScheduler {
     return this._base().map((lr) => lr * gamma ** Math.floor(last_epoch / step_size));
   }
 }
+installChecks(StepLR.prototype, SCHEDULER);
 
 /**
  * Multiplies the rate by `gamma` after each of some numbers of steps.
@@ -178,6 +184,7 @@ export class MultiStepLR extends LRScheduler {
     return this._base().map((lr) => lr * this._fields.gamma ** reached);
   }
 }
+installChecks(MultiStepLR.prototype, SCHEDULER);
 
 /**
  * The rate times `factor` for `totalIters` steps, and then as it was.
@@ -215,6 +222,7 @@ export class ConstantLR extends LRScheduler {
     return this._base().map((lr) => lr * (factor + (last_epoch >= total_iters ? 1 : 0) * (1 - factor)));
   }
 }
+installChecks(ConstantLR.prototype, SCHEDULER);
 
 /** Options of `LinearLR`. */
 export interface LinearLROptions {
@@ -273,6 +281,7 @@ export class LinearLR extends LRScheduler {
     return this._base().map((lr) => lr * (start_factor + (rise * Math.min(total_iters, last_epoch)) / total_iters));
   }
 }
+installChecks(LinearLR.prototype, SCHEDULER);
 
 /**
  * Multiplies the rate by `gamma` in each step.
@@ -301,6 +310,7 @@ export class ExponentialLR extends LRScheduler {
     return this._base().map((lr) => lr * this._fields.gamma ** this.lastEpoch);
   }
 }
+installChecks(ExponentialLR.prototype, SCHEDULER);
 
 /**
  * The rate falls to zero in `totalIters` steps, as a power of what is left of them.
@@ -338,3 +348,4 @@ export class PolynomialLR extends LRScheduler {
     return this._base().map((lr) => lr * (1 - Math.min(total_iters, last_epoch) / total_iters) ** power);
   }
 }
+installChecks(PolynomialLR.prototype, SCHEDULER);

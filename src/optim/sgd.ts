@@ -2,6 +2,7 @@
 
 import { _fused_sgd_ } from "../../generated/ops.ts";
 import { emptyLike } from "../dispatch/allocate.ts";
+import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -9,6 +10,7 @@ import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { listable, numberOf } from "./lists.ts";
 import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
 import { checkForeach, checkFused, checkWays, decayed, requireNotNegative, requireOneElement } from "./options.ts";
+import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `SGD`. */
 export interface SGDOptions {
@@ -127,6 +129,7 @@ export class SGD extends Optimizer {
     });
   }
 }
+installChecks(SGD.prototype, { step: OPTIMIZER.step });
 
 /** Updates in one call, where that is possible; gives the momenta that were made anew otherwise. */
 function updateAll(

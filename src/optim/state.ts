@@ -2,7 +2,7 @@
 
 import { isDict } from "../tensor/checks.ts";
 import { float32 } from "../tensor/dtype.ts";
-import { ValueError } from "../tensor/errors.ts";
+import { KeyError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, plainNumber, withOwnNames } from "./groups.ts";
@@ -69,15 +69,18 @@ function entriesOf(state: OptimizerState["state"]): [unknown, Record<string, unk
 }
 
 export function loadedState(groups: readonly ParamGroup[], given: OptimizerState) {
-  const saved = given.param_groups;
+  const saved = given?.param_groups;
+  if (!Array.isArray(saved)) throw new KeyError("'param_groups'");
   if (groups.length !== saved.length) {
     throw new ValueError("loaded state dict has a different number of parameter groups");
   }
+  if (!saved.every((group) => isDict(group) && Array.isArray(group.params))) throw new KeyError("'params'");
   if (groups.some((group, i) => group.params.length !== (saved[i] as SavedGroup).params.length)) {
     throw new ValueError(
       "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
     );
   }
+  if (typeof given.state !== "object" || given.state === null) throw new KeyError("'state'");
   const params = new Map<unknown, { p: Tensor; group: ParamGroup }>();
   const loaded = groups.map((group, i): ParamGroup => {
     const { params: numbers, ...options } = saved[i] as SavedGroup;

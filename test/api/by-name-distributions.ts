@@ -25,6 +25,7 @@ export const DISTRIBUTION_RECEIVERS: Readonly<Record<string, () => object>> = {
   OneHotCategoricalStraightThrough: () => new D.OneHotCategoricalStraightThrough(ones(2)),
   TanhNormal: () => new D.TanhNormal(zeros(3), 1, { low: -2, high: 4 }),
   TanhTransform: () => new D.TanhTransform(),
+  Transform: () => new D.TanhTransform(),
   // What is inherited is listed under the first class that has it.
   "distributions.TanhNormal#cdf": transformed,
   "distributions.TanhNormal#icdf": transformed,

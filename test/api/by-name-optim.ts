@@ -16,6 +16,7 @@ export const OPTIM_RECEIVERS: Readonly<Record<string, () => object>> = {
   AdamW: () => new optim.AdamW(params()),
   RMSprop: () => new optim.RMSprop(params()),
   Adagrad: () => new optim.Adagrad(params()),
+  "optim.Adagrad#addParamGroup": sgd,
   ChainedScheduler: () => new L.ChainedScheduler(steps()),
   "optim.lrScheduler.ChainedScheduler#getLr": () => new L.StepLR(sgd(), 3),
   ConstantLR: () => new L.ConstantLR(sgd()),
@@ -33,6 +34,22 @@ export const OPTIM_RECEIVERS: Readonly<Record<string, () => object>> = {
   ReduceLROnPlateau: () => new L.ReduceLROnPlateau(sgd()),
   SequentialLR: () => new L.SequentialLR(shared, [new L.StepLR(shared, 3)], []),
   StepLR: () => new L.StepLR(sgd(), 3),
+};
+
+export const OPTIM_LEFT_OUT: Readonly<Record<string, string>> = {
+  "optim.Optimizer#step": "each optimiser has its own",
+  "new optim.lrScheduler.LRScheduler": "each schedule has its own rates",
+};
+
+/** Any object is what is given. */
+export const OPTIM_PLACES_ONLY: Readonly<Record<string, string>> = {
+  "optim.Adagrad#addParamGroup": "any object is a group",
+  "optim.Adagrad#loadStateDict": "any object is a state",
+  "optim.lrScheduler.ChainedScheduler#loadStateDict": "any object is a state",
+};
+
+export const OPTIM_FAILS: Readonly<Record<string, string>> = {
+  "optim.lrScheduler.ChainedScheduler#getLr": "the schedules that it joins have rates",
 };
 
 export const OPTIM_VALUES: Readonly<Record<string, () => unknown>> = {
@@ -63,9 +80,14 @@ export const OPTIM_VALUES: Readonly<Record<string, () => unknown>> = {
   "new optim.lrScheduler.SequentialLR.optimizer": () => shared,
   "new optim.lrScheduler.ChainedScheduler.optimizer": () => shared,
   alpha: () => 0.5,
+  "optim.Adagrad.paramGroup": () => ({ params: params() }),
+  "new optim.lrScheduler.CyclicLR.mode": () => "triangular",
+  "new optim.lrScheduler.ReduceLROnPlateau.mode": () => "min",
+  "optim.lrScheduler.CyclicLR#scaleFn.x": () => 0.5,
   prepend: () => true,
+  "optim.lrScheduler.ChainedScheduler#loadStateDict.stateDict": () => new L.ChainedScheduler(steps()).stateDict(),
   "Optimizer.stateDict": () => sgd().stateDict(),
-  "optim.Adagrad.stateDict": () => sgd().stateDict(),
+  "optim.Adagrad#loadStateDict.stateDict": () => sgd().stateDict(),
   stateDict: () => new L.StepLR(sgd(), 3).stateDict(),
   schedulers: steps,
   "new optim.lrScheduler.SequentialLR.milestones": () => [],

@@ -2,7 +2,7 @@
 import * as Z from "../../src/index.ts";
 import type { Any } from "./by-name.ts";
 import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
-import { OPTIM_RECEIVERS } from "./by-name-optim.ts";
+import { OPTIM_FAILS, OPTIM_LEFT_OUT, OPTIM_PLACES_ONLY, OPTIM_RECEIVERS } from "./by-name-optim.ts";
 import { MODULE_LEFT_OUT, MODULE_RECEIVERS } from "./by-name-td-nn.ts";
 import { dense, differentiable, freshPath, gguf, linear, odd, safetensors, stateful, taken } from "./by-name-values.ts";
 
@@ -84,6 +84,28 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   ModuleList: () => new nn.ModuleList([linear(), linear()]),
   MultiheadAttention: () => new nn.MultiheadAttention(4, 2),
   ReLU: () => new nn.ReLU(),
+  Softmax: () => new nn.Softmax(0),
+  CELU: () => new nn.CELU(),
+  ELU: () => new nn.ELU(),
+  GELU: () => new nn.GELU(),
+  GLU: () => new nn.GLU(),
+  LogSigmoid: () => new nn.LogSigmoid(),
+  Mish: () => new nn.Mish(),
+  SELU: () => new nn.SELU(),
+  SiLU: () => new nn.SiLU(),
+  Softmin: () => new nn.Softmin(0),
+  Softplus: () => new nn.Softplus(),
+  Softsign: () => new nn.Softsign(),
+  Tanhshrink: () => new nn.Tanhshrink(),
+  Hardshrink: () => new nn.Hardshrink(),
+  Hardsigmoid: () => new nn.Hardsigmoid(),
+  Hardswish: () => new nn.Hardswish(),
+  Hardtanh: () => new nn.Hardtanh(),
+  LeakyReLU: () => new nn.LeakyReLU(),
+  PReLU: () => new nn.PReLU(),
+  ReLU6: () => new nn.ReLU6(),
+  Softshrink: () => new nn.Softshrink(),
+  Threshold: () => new nn.Threshold(0, 1),
   Sequential: modules,
   Sigmoid: () => new nn.Sigmoid(),
   Tanh: () => new nn.Tanh(),
@@ -177,6 +199,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
     ]),
   ),
   ...MODULE_LEFT_OUT,
+  ...OPTIM_LEFT_OUT,
   "nn.Identity#forward": "passes on whatever it gets",
   "nn.Sequential#forward": "passes on whatever it gets",
   ...Object.fromEntries(UNWRITTEN.map((name) => [`nn.${name}#forward`, "is not implemented yet"])),
@@ -216,6 +239,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /** What cannot be named, since a dictionary in its place is data. */
 export const PLACES_ONLY: Readonly<Record<string, string>> = {
+  ...OPTIM_PLACES_ONLY,
   update: "a dictionary is data there",
   update_: "a dictionary is data there",
   copyAt_: "a dictionary is data there",
@@ -286,6 +310,7 @@ const WITHOUT_MEMORY = ["cuda.ipcHandle", "cuda.openIpc"];
 /** What fails here, alike by position and by name, and why. */
 export const FAILS: Readonly<Record<string, string>> = {
   ...DISTRIBUTION_FAILS,
+  ...OPTIM_FAILS,
   "io.GgufFile#unknown": "all types of the file are known",
   "TensorDictParams#map": "parameters are not mapped",
   "TensorDictParams#memmap_": "parameters stay where they are",

@@ -183,9 +183,13 @@ const BUILT_IN: readonly unknown[] = [Object, Function, Array, Error, Promise].f
 /** Members of a class and of what it extends, without those that are internal or of the language. */
 function* members(made: Any, kind: "static" | "method", path: string, home: string[]): Generator<Found> {
   const start = kind === "static" ? made : made.prototype;
+  const seen = new Set<string>();
   for (let at = start; at !== null && !BUILT_IN.includes(at); at = Object.getPrototypeOf(at)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)) as [string, Any][]) {
       if (typeof value !== "function" || name === "constructor" || name.startsWith("_") || isClass(value)) continue;
+      // What a class has of its own hides what stands above it.
+      if (seen.has(name)) continue;
+      seen.add(name);
       const owner = kind === "static" ? at : at.constructor;
       yield { kind, path: `${path}${kind === "static" ? "." : "#"}${name}`, home, name, fn: value, owner };
     }

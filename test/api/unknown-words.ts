@@ -37,6 +37,7 @@ const averages = (): Any => Z.profiler.profile(() => ones(2).add(1)).keyAverages
 const safetensors = () => written("a.safetensors", (path) => Z.saveSafetensors({ a: arange(3) }, path));
 const raw = () => written("raw", (path) => Z.MemoryMappedTensor.fromTensor(arange(6), { filename: path }));
 const linear = () => new nn.Linear(2, 2);
+const sgd = () => new Z.optim.SGD(linear().parameters());
 const pass = { inKeys: ["a"], outKeys: ["b"] };
 const network = (): Any => new tensordict.nn.TensorDictModule((a: Any) => a, ["a"], ["loc"]);
 
@@ -132,6 +133,13 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "Linear.dtype": (word) => new nn.Linear(1, 1, { dtype: word }),
   "Linear.device": (word) => new nn.Linear(1, 1, { device: word }),
   // Modules
+  "gelu.approximate": (word) => F.gelu(x(), { approximate: word }),
+  "GELU.approximate": (word) => new nn.GELU(word)(x()),
+  "GELU.options": (word) => new nn.GELU({ approximate: word })(x()),
+  "PReLU.dtype": (word) => new nn.PReLU({ dtype: word }),
+  "ReduceLROnPlateau.mode": (word) => new Z.optim.lrScheduler.ReduceLROnPlateau(sgd(), word),
+  "ReduceLROnPlateau.thresholdMode": (word) =>
+    new Z.optim.lrScheduler.ReduceLROnPlateau(sgd(), { thresholdMode: word }),
   "MSELoss.reduction": (word) => (new nn.MSELoss({ reduction: word }) as Any)(x(), x()),
   "L1Loss.reduction": (word) => (new nn.L1Loss({ reduction: word }) as Any)(x(), x()),
   "SmoothL1Loss.reduction": (word) => (new nn.SmoothL1Loss({ reduction: word }) as Any)(x(), x()),

@@ -74,8 +74,14 @@ const square = (x: Tensor): Tensor => lib.cat([x, x.slice(0, 1)]);
 const between = (x: Tensor) => lib.stack([x, x], 2).select(2, 0);
 /** Room for six elements that do not lie side by side. */
 const hole = (x: Tensor): Tensor => lib.empty([6, 2], { device: x.device, dtype: x.dtype }).select(1, 0);
-/** Calls that make something on the way to their result. */
+/** Calls that make something on the way to their result, or whose gradients no case asks for. */
 const LAYOUTS: Record<string, (x: Tensor) => unknown> = {
+  "gelu by a hyperbolic tangent, elu in place": (x) => {
+    const [a, b] = [x.clone().requiresGrad_(), x.clone().requiresGrad_()];
+    lib.F.gelu(a, { approximate: "tanh" }).sum().backward();
+    lib.F.elu_(b.mul(1)).sum().backward();
+    return [a.grad, b.grad];
+  },
   "mm into an operand": (x) => lib.mm(square(x), square(x).t(), { out: square(x) }),
   "mm into a conjugate": (x) => {
     const a = square(x).cfloat();

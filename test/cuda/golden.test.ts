@@ -15,6 +15,12 @@ const MORE: readonly ((x: z.Tensor) => z.Tensor | readonly z.Tensor[])[] = [
   (x) => x.ldexp(x.to("int64")),
   (x) => x.clamp(1, 2),
   (x) => [x.cummax(0), x.cummin(0), x.logcumsumexp(0)].flat(),
+  (x) => {
+    const [a, b] = [x.clone().requiresGrad_(), x.clone().requiresGrad_()];
+    z.F.gelu(a, { approximate: "tanh" }).sum().backward();
+    z.F.elu_(b.mul(1)).sum().backward();
+    return [a.grad, b.grad] as z.Tensor[];
+  },
   ...[0, 1, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((p) => (x: z.Tensor) => x.norm(p)),
 ];
 
@@ -32,6 +38,7 @@ describe.if(available)("golden cases on a device", () => {
   test.each([
     ["cases-small", 720, ["promo/fmod/i8_bool_d0"]],
     ["cases-oracle", 700, OTHERWISE_DRAWN],
+    ["cases-activations", 100, []],
   ] as const)(
     "%s: what they give on the CPU",
     async (name, least, others) => {

@@ -200,5 +200,16 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
     ],
   ],
   ["whatever holds tensors is compared", ["assertClose"]],
+  [
+    "each optimiser and schedule has its own options, which groups and states hold by name; closures give anything",
+    [
+      ...["Adagrad", "Adam", "AdamW", "RMSprop", "SGD"].map((name) => `${name}.constructor`),
+      ...["CosineAnnealingWarmRestarts", "CyclicLR", "LinearLR", "OneCycleLR"].map((name) => `${name}.constructor`),
+      ...["addParamGroup", "constructor", "defaults", "step"].map((name) => `Optimizer.${name}`),
+      ...["constructor", "step"].map((name) => `ReduceLROnPlateau.${name}`),
+      ...["Closure", "OptimizerState", "OptimizerState.state", "ParamGroup", "Params", "SavedGroup"],
+      ...["SchedulerState", "StepPostHook", "StepPreHook"],
+    ],
+  ],
   ["inner work that users see in declarations only", ["Steps", "Waiting.later", "Waiting.now", "Outside.read"]],
 ];

@@ -51,6 +51,7 @@ const shared = .{
     abi,
     abi_files,
     @import("abi_cuda"),
+    @import("abi_foreach"),
     @import("abi_index"),
     @import("abi_matmul"),
     @import("abi_memory"),
