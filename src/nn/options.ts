@@ -1,5 +1,5 @@
 /** What constructors of modules share: trailing options, and new parameters. */
-import { empty } from "../dispatch/allocate.ts";
+import { checkSizes, empty } from "../dispatch/allocate.ts";
 import { namedArguments } from "../tensor/checks.ts";
 import { type DeviceLike, defaultDevice, toDevice } from "../tensor/device.ts";
 import { type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
@@ -27,6 +27,7 @@ export function settings<T extends object>(
 
 /** A parameter whose elements are still to be set. */
 export function newParameter(shape: readonly number[], where: Placement): Parameter {
+  checkSizes(shape, "empty");
   const dtype = where.dtype === undefined || where.dtype === null ? getDefaultDtype() : toDType(where.dtype);
   const device = where.device === undefined || where.device === null ? null : toDevice(where.device);
   return new Parameter(empty(shape, dtype, device ?? defaultDevice()));

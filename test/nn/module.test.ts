@@ -66,6 +66,17 @@ test("a parameter that two modules share is listed once", () => {
   expect(Object.keys(both.stateDict()).length).toBe(4);
 });
 
+test("sizes below zero are refused before anything is made", () => {
+  const wrong: [() => unknown, string][] = [
+    [() => new nn.Linear(-1, 2), "-1: [2, -1]"],
+    [() => new nn.Linear(2, -3), "-3: [-3, 2]"],
+    [() => new nn.LayerNorm(-1), "-1: [-1]"],
+    [() => new nn.LayerNorm([2, -3]), "-3: [2, -3]"],
+    [() => new nn.PReLU(-1), "-1: [-1]"],
+  ];
+  for (const [make, sizes] of wrong) expect(make).toThrow(`Trying to create tensor with negative dimension ${sizes}`);
+});
+
 test("train, eval, apply and requiresGrad_ reach everything inside", () => {
   const net = new nn.Sequential(new Net(), new nn.Dropout(0.5));
   expect(net.training).toBe(true);
