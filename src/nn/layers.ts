@@ -1,5 +1,6 @@
 /** Activations, dropout and normalization. */
 
+import { pythonFloat } from "../api/number-text.ts";
 import * as composites from "../autograd/composites-nn.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
@@ -8,7 +9,6 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkDiscreet } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
-import { pythonFloat } from "./numbers.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { MODULE } from "./signatures.ts";

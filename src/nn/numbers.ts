@@ -1,4 +1,5 @@
 /** Numbers that modules are made with, and how their printed form shows them. */
+import { pythonFloat } from "../api/number-text.ts";
 import { Float, type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import type { Module } from "./module.ts";
 
@@ -22,12 +23,6 @@ export function numberOf(module: Module, field: string, given: Scalar | undefine
     floats.set(module, own.set(field, value));
   }
   return value;
-}
-
-/** As Python writes floats: 1e-05, 1.0. */
-export function pythonFloat(x: number): string {
-  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential().replace(/e-(\d)$/, "e-0$1");
-  return Number.isInteger(x) && Math.abs(x) < 1e16 ? `${x}.0` : String(x);
 }
 
 /** A field's number as Python shows it: whole ones are ints unless they were given as floats. */

@@ -17,7 +17,8 @@ export class NotApplicable extends Error {}
 /** A torch name that the library does not have. */
 export class NoSuchOp extends Error {}
 
-const DTYPE_NAME: Record<Code, string> = {
+/** Our names of dtypes, by the codes of the cases. */
+export const DTYPE_NAME: Readonly<Record<Code, string>> = {
   bool: "bool",
   u8: "uint8",
   u16: "uint16",

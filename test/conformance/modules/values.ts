@@ -1,6 +1,7 @@
 // Values of the cases for modules, optimisers and schedules: the library's from what a case says, and comparisons.
 import type { Any } from "../adapter.ts";
-import { camel } from "../adapter.ts";
+import { camel, DTYPE_NAME } from "../adapter.ts";
+import type { Code } from "../case-types.ts";
 import type { Findings } from "../compare.ts";
 import { floatPart } from "../decode.ts";
 
@@ -13,21 +14,6 @@ export interface ModuleCase {
   // biome-ignore lint/suspicious/noExplicitAny: each family has fields of its own
   readonly [field: string]: any;
 }
-
-const DTYPES: Readonly<Record<string, string>> = {
-  bool: "bool",
-  u8: "uint8",
-  i8: "int8",
-  i16: "int16",
-  i32: "int32",
-  i64: "int64",
-  f16: "float16",
-  bf16: "bfloat16",
-  f32: "float32",
-  f64: "float64",
-  c64: "complex64",
-  c128: "complex128",
-};
 
 /** torch.foo.bar_baz as `foo.barBaz`, looked up. */
 export function named(lib: Any, path: string): Any {
@@ -46,7 +32,7 @@ export class Values {
 
   tensor({ s, dt, sh, rg }: Any): Any {
     const { lib } = this;
-    const dtype = lib[DTYPES[dt] as string];
+    const dtype = lib[DTYPE_NAME[dt as Code]];
     const numel = sh.reduce((a: number, b: number) => a * b, 1);
     const [offset, length] = s < 0 ? [0, 0] : (this.c.S[s] as [number, number]);
     const bytes = this.blob.slice(offset, offset + length);
@@ -66,7 +52,7 @@ export class Values {
     }
     if ("$i" in x) return BigInt(x.$i);
     if ("$tu" in x) return Object.freeze(this.get(x.$tu, vars));
-    if ("$dt" in x) return this.lib[DTYPES[x.$dt] as string];
+    if ("$dt" in x) return this.lib[DTYPE_NAME[x.$dt as Code]];
     if ("$v" in x) return vars[x.$v];
     if ("$tab" in x) {
       const table = this.get(x.$tab).map(Number);
@@ -149,7 +135,7 @@ export class Comparer {
   tensor(where: string, got: Any, want: Any): void {
     const { lib } = this.values;
     if (!(got instanceof lib.Tensor)) return void this.f.fail(`${where}: no tensor`);
-    const dtype = lib[DTYPES[want.dt] as string];
+    const dtype = lib[DTYPE_NAME[want.dt as Code]];
     if (got.dtype !== dtype) return void this.f.fail(`${where}: ${got.dtype} for ${dtype}`);
     if (String([...got.shape]) !== String(want.sh))
       return void this.f.fail(`${where}: shape ${got.shape} for ${want.sh}`);
