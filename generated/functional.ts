@@ -18,6 +18,7 @@ import type {
   AlphaOutOptions,
   AmaxArgs,
   AminArgs,
+  AminmaxOptions,
   AnyArgs,
   ArangeArgs,
   ArangeEndArgs,
@@ -37,16 +38,27 @@ import type {
   BaddbmmBatch2Args,
   BernoulliPArgs,
   BetaAlphaOutOptions,
+  BiasOptions,
+  BilinearArgs,
+  BilinearInput2Args,
+  BilinearWeightArgs,
   BincountArgs,
   BincountMinlengthOptions,
   BitwiseAndArgs,
+  BitwiseLeftShiftArgs,
   BitwiseOrArgs,
+  BitwiseRightShiftArgs,
   BitwiseXorArgs,
+  BlockDiagArgs,
   BmmArgs,
   BroadcastToArgs,
   BucketizeArgs,
   BucketizeOptions,
   CatArgs,
+  CdistArgs,
+  CdistComputeModeOptions,
+  CdistPOptions,
+  CdistX2Args,
   CeluAlphaArgs,
   CeluAlphaFloatArgs,
   ChunkArgs,
@@ -63,33 +75,48 @@ import type {
   CopysignArgs,
   CorrectionKeepdimOptions,
   CorrectionKeepdimOutOptions,
+  CosineSimilarityArgs,
+  CosineSimilarityDimOptions,
+  CosineSimilarityX2Args,
+  CountNonzeroArgs,
   CummaxArgs,
   CumminArgs,
   CumprodArgs,
   CumsumArgs,
+  DiagArgs,
+  DiagEmbedArgs,
+  DiagEmbedDim1Options,
+  DiagEmbedDim2Options,
+  DiagflatArgs,
   DiagonalArgs,
-  DiagonalDim1Options,
-  DiagonalDim2Options,
+  DiagonalScatterArgs,
   DiffAppendOptions,
   DiffArgs,
   DiffDimOptions,
   DiffPrependOptions,
+  Dim1Dim2Options,
+  Dim2Options,
   DimKeepdimDtypeOutOptions,
   DimKeepdimInterpolationOutOptions,
   DimKeepdimOutsOptions,
   DimOptions,
   DimOutOptions,
+  DimStartEndStepOptions,
   DimsOptions,
   DivArgs,
   DivOptions,
   DotArgs,
   DstackArgs,
   DtypeOutOptions,
+  EinsumArgs,
+  EinsumOperandsArgs,
   EmptyArgs,
   EmptyLikeFactoryOptions,
   EmptyPermutedArgs,
   EmptyPermutedPhysicalLayoutArgs,
   EmptyStridedArgs,
+  EndStepOptions,
+  EpsOptions,
   EqArgs,
   EqualArgs,
   EqualNanOptions,
@@ -121,6 +148,7 @@ import type {
   HeavisideArgs,
   HstackArgs,
   HypotArgs,
+  IncludeSelfOutOptions,
   IndexAddArgs,
   IndexAddIndexArgs,
   IndexAddInplaceOptions,
@@ -136,6 +164,9 @@ import type {
   IndexFillValueScalarArgs,
   IndexPutArgs,
   IndexPutValuesArgs,
+  IndexReduceArgs,
+  IndexReduceIndexArgs,
+  IndexReduceSourceArgs,
   IndexSelectArgs,
   IndexSelectIndexArgs,
   InnerArgs,
@@ -187,6 +218,8 @@ import type {
   MaximumArgs,
   MeanArgs,
   MedianArgs,
+  MeshgridArgs,
+  MeshgridOptions,
   MinArgs,
   MinDimArgs,
   MinimumArgs,
@@ -225,10 +258,15 @@ import type {
   NormalStdFloatArgs,
   NormalStdOptions,
   NormalTensorfloatArgs,
+  OffsetDim1Dim2Options,
   OnesArgs,
   OutOptions,
   OuterArgs,
   OutsOptions,
+  PairwiseDistanceArgs,
+  PairwiseDistanceEpsOptions,
+  PairwiseDistancePOptions,
+  PairwiseDistanceX2Args,
   PermuteArgs,
   PolygammaNArgs,
   PowArgs,
@@ -268,12 +306,16 @@ import type {
   ScalarTensorArgs,
   ScatterAddArgs,
   ScatterArgs,
+  ScatterDimArgs,
   ScatterIndexArgs,
   ScatterIndexSrcReduceOutArgs,
   ScatterIndexTensorIndexArgs,
   ScatterIndexValueReduceOutArgs,
   ScatterOptions,
   ScatterReduceArgs,
+  ScatterReduceIndexArgs,
+  ScatterReduceReduceArgs,
+  ScatterReduceSrcArgs,
   ScatterSrcArgs,
   ScatterSrcTensorArgs,
   ScatterValueArgs,
@@ -284,7 +326,10 @@ import type {
   SearchsortedOptions,
   SearchsortedScalarArgs,
   SelectArgs,
-  SelectIndexArgs,
+  SelectScatterArgs,
+  SelectScatterDimArgs,
+  SelectScatterIndexArgs,
+  SliceScatterArgs,
   SoftmaxArgs,
   SortArgs,
   SortDescendingOptions,
@@ -296,12 +341,14 @@ import type {
   SqueezeArgs,
   SqueezeDimsArgs,
   StackArgs,
+  StartEndStepOptions,
   StdArgs,
   StdCorrectionArgs,
   StdMeanArgs,
   StdMeanCorrectionArgs,
   StdMeanUnbiasedArgs,
   StdUnbiasedArgs,
+  StepOptions,
   SubArgs,
   SumArgs,
   TakeAlongDimArgs,
@@ -310,6 +357,9 @@ import type {
   TensorSplitArgs,
   TensorSplitIndicesArgs,
   TensorSplitTensorArgs,
+  TensordotArgs,
+  TensordotBArgs,
+  TensordotDimsOptions,
   ThresholdThresholdValueArgs,
   ThresholdThresholdValueOutArgs,
   TileArgs,
@@ -319,9 +369,11 @@ import type {
   TopkSortedOptions,
   TransposeArgs,
   TransposeDim1Args,
+  TrilArgs,
   TrilIndicesArgs,
   TrilIndicesColArgs,
   TrilIndicesFactoryOptions,
+  TriuArgs,
   TriuIndicesArgs,
   TrueDivideArgs,
   UnbiasedKeepdimOptions,
@@ -808,6 +860,23 @@ export function amin(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amin(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amin(args[0], args[1], args[2]);
   return A.call<Tensor>("amin", $T("amin", [O.amin]), args);
+}
+
+/**
+ * The smallest and the greatest element, of all or along a dimension.
+ * @throws RuntimeError when there is no element
+ * @example
+ * ```ts
+ * aminmax(tensor([3, 1, 2])).min // tensor(1.)
+ * ```
+ * @torch torch.aminmax
+ */
+export function aminmax(input: Tensor, options?: AminmaxOptions): Named<readonly ["min","max"]>;
+/** The smallest and the greatest element, of all or along a dimension. @torch torch.aminmax */
+export function aminmax(input: Tensor | { input: Tensor } & AminmaxOptions): Named<readonly ["min","max"]>;
+export function aminmax(...args: unknown[]): Named<readonly ["min","max"]> {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.aminmax(args[0], null, false);
+  return A.call<Named<readonly ["min","max"]>>("aminmax", $T("aminmax", [O.aminmax]), args);
 }
 
 /**
@@ -1339,6 +1408,27 @@ export function bernoulli(...args: unknown[]): Tensor {
 }
 
 /**
+ * x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2).
+ * @throws RuntimeError when the sizes do not fit
+ * @example
+ * ```ts
+ * nn.functional.bilinear(tensor([[2]]), tensor([[3]]), tensor([[[10]]])) // tensor([[60.]])
+ * ```
+ * @torch torch.bilinear
+ */
+export function bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor | BiasOptions | null): Tensor;
+/** x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2). @torch torch.bilinear */
+export function bilinear(input1: Tensor, options: BilinearInput2Args): Tensor;
+/** x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2). @torch torch.bilinear */
+export function bilinear(options: BilinearArgs): Tensor;
+/** x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2). @torch torch.bilinear */
+export function bilinear(input1: Tensor, input2: Tensor, weight: Tensor | BilinearWeightArgs): Tensor;
+export function bilinear(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_bilinear(args[0], args[1], args[2], null);
+  return A.call<Tensor>("bilinear", $T("bilinear", [O.nn_functional_bilinear]), args);
+}
+
+/**
  * How often each whole number from 0 on occurs in a vector, or the sum of the weights of its places; at
  * least `minlength` counts.
  * @throws RuntimeError for negative numbers and for weights of another length
@@ -1398,6 +1488,39 @@ export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): T
     return A.byName("bitwiseAnd", $T("bitwiseAnd", [O.bitwise_and]), [self, other, options]);
   }
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
+}
+
+/**
+ * The bits of integers moved up by `other` places; 0 where there are no such places.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+ * integer dtype or bool
+ * @throws NotImplementedError for bools, floating and complex tensors
+ * @example
+ * ```ts
+ * bitwiseLeftShift(tensor([3n]), tensor([2n])) // tensor([12])
+ * ```
+ * @torch torch.bitwise_left_shift
+ */
+export function bitwiseLeftShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: OutOptions): Tensor;
+/** The bits of integers moved up by `other` places. @torch torch.bitwise_left_shift */
+export function bitwiseLeftShift(options: { input: Tensor | Scalar } & BitwiseLeftShiftArgs): Tensor;
+/** The bits of integers moved up by `other` places. @torch torch.bitwise_left_shift */
+export function bitwiseLeftShift(input: Tensor | Scalar, other: Tensor | Scalar | BitwiseLeftShiftArgs): Tensor;
+export function bitwiseLeftShift(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("bitwiseLeftShift", $T("bitwiseLeftShift", [O.bitwise_left_shift]), [self, other, options]);
+    A.operand("bitwiseLeftShift", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("bitwiseLeftShift", $T("bitwiseLeftShift", [O.bitwise_left_shift]), [self, other, options]);
+    A.operand("bitwiseLeftShift", "other", other);
+  }
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseLeftShift", "self", self);
+  if (options === undefined) return O.bitwise_left_shift(self, other);
+  if (!A.knowsAll("bitwiseLeftShift", options, ["out"])) {
+    return A.byName("bitwiseLeftShift", $T("bitwiseLeftShift", [O.bitwise_left_shift]), [self, other, options]);
+  }
+  return O.bitwise_left_shift(self, other, A.outOption("bitwiseLeftShift", options));
 }
 
 /**
@@ -1465,6 +1588,39 @@ export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Te
 }
 
 /**
+ * The bits of integers moved down by `other` places, the sign filled in.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+ * integer dtype or bool
+ * @throws NotImplementedError for bools, floating and complex tensors
+ * @example
+ * ```ts
+ * bitwiseRightShift(tensor([-8n]), tensor([1n])) // tensor([-4])
+ * ```
+ * @torch torch.bitwise_right_shift
+ */
+export function bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: OutOptions): Tensor;
+/** The bits of integers moved down by `other` places, the sign filled in. @torch torch.bitwise_right_shift */
+export function bitwiseRightShift(options: { input: Tensor | Scalar } & BitwiseRightShiftArgs): Tensor;
+/** The bits of integers moved down by `other` places, the sign filled in. @torch torch.bitwise_right_shift */
+export function bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar | BitwiseRightShiftArgs): Tensor;
+export function bitwiseRightShift(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("bitwiseRightShift", $T("bitwiseRightShift", [O.bitwise_right_shift]), [self, other, options]);
+    A.operand("bitwiseRightShift", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("bitwiseRightShift", $T("bitwiseRightShift", [O.bitwise_right_shift]), [self, other, options]);
+    A.operand("bitwiseRightShift", "other", other);
+  }
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseRightShift", "self", self);
+  if (options === undefined) return O.bitwise_right_shift(self, other);
+  if (!A.knowsAll("bitwiseRightShift", options, ["out"])) {
+    return A.byName("bitwiseRightShift", $T("bitwiseRightShift", [O.bitwise_right_shift]), [self, other, options]);
+  }
+  return O.bitwise_right_shift(self, other, A.outOption("bitwiseRightShift", options));
+}
+
+/**
  * The bitwise exclusive or of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
  * integer dtype or bool
@@ -1501,6 +1657,23 @@ export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): T
     return A.byName("bitwiseXor", $T("bitwiseXor", [O.bitwise_xor]), [self, other, options]);
   }
   return O.bitwise_xor(self, other, A.outOption("bitwiseXor", options));
+}
+
+/**
+ * Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row.
+ * @throws RuntimeError for more than two dimensions
+ * @example
+ * ```ts
+ * blockDiag([tensor([[1]]), tensor([[2]])]) // tensor([[1., 0.],
+ *         [0., 2.]])
+ * ```
+ * @torch torch.block_diag
+ */
+export function blockDiag(tensors: readonly Tensor[]): Tensor;
+/** Matrices as blocks along the diagonal of one, zeros elsewhere. @torch torch.block_diag */
+export function blockDiag(tensors: readonly Tensor[] | BlockDiagArgs): Tensor;
+export function blockDiag(...args: unknown[]): Tensor {
+  return A.call<Tensor>("blockDiag", $T("blockDiag", [O.block_diag]), args);
 }
 
 /**
@@ -1596,6 +1769,27 @@ export function cat(tensors: readonly Tensor[], dim: number, options: OutOptions
 export function cat(tensors: readonly Tensor[] | CatArgs): Tensor;
 export function cat(...args: unknown[]): Tensor {
   return A.call<Tensor>("cat", $T("cat", [O.cat]), args);
+}
+
+/**
+ * The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R).
+ * @throws RuntimeError for tensors of less than two dimensions, other widths, or a negative p
+ * @example
+ * ```ts
+ * cdist(tensor([[0, 0]]), tensor([[3, 4]])) // tensor([[5.]])
+ * ```
+ * @torch torch.cdist
+ */
+export function cdist(x1: Tensor, x2: Tensor, p?: number | CdistPOptions): Tensor;
+/** The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R). @torch torch.cdist */
+export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: string | CdistComputeModeOptions | null): Tensor;
+/** The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R). @torch torch.cdist */
+export function cdist(options: CdistArgs): Tensor;
+/** The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R). @torch torch.cdist */
+export function cdist(x1: Tensor, x2: Tensor | CdistX2Args): Tensor;
+export function cdist(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.cdist(args[0], args[1], 2, null);
+  return A.call<Tensor>("cdist", $T("cdist", [O.cdist]), args);
 }
 
 /**
@@ -1975,6 +2169,45 @@ export function cosh(self: unknown, options?: unknown): Tensor {
 }
 
 /**
+ * The cosine of the angle between vectors along a dimension; lengths count as `eps` at least.
+ * @throws RuntimeError unless the dtypes are of real floating-point numbers
+ * @example
+ * ```ts
+ * nn.functional.cosineSimilarity(tensor([[1, 0]]), tensor([[1, 1]])) // tensor([0.7071])
+ * ```
+ * @torch torch.cosine_similarity
+ */
+export function cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number | CosineSimilarityDimOptions): Tensor;
+/** The cosine of the angle between vectors along a dimension. @torch torch.cosine_similarity */
+export function cosineSimilarity(x1: Tensor, x2: Tensor, dim: number, eps: number | EpsOptions): Tensor;
+/** The cosine of the angle between vectors along a dimension. @torch torch.cosine_similarity */
+export function cosineSimilarity(options: CosineSimilarityArgs): Tensor;
+/** The cosine of the angle between vectors along a dimension. @torch torch.cosine_similarity */
+export function cosineSimilarity(x1: Tensor, x2: Tensor | CosineSimilarityX2Args): Tensor;
+export function cosineSimilarity(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_cosine_similarity(args[0], args[1], 1, 1e-8);
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2])) return O.nn_functional_cosine_similarity(args[0], args[1], args[2], 1e-8);
+  return A.call<Tensor>("cosineSimilarity", $T("cosineSimilarity", [O.nn_functional_cosine_similarity]), args);
+}
+
+/**
+ * How many elements are not zero, of all or along dimensions.
+ * @example
+ * ```ts
+ * countNonzero(tensor([0, 5, 7])) // tensor(2)
+ * ```
+ * @torch torch.count_nonzero
+ */
+export function countNonzero(input: Tensor, dim?: number | readonly number[] | CountNonzeroArgs | null): Tensor;
+/** How many elements are not zero, of all or along dimensions. @torch torch.count_nonzero */
+export function countNonzero(input: Tensor | { input: Tensor } & CountNonzeroArgs): Tensor;
+export function countNonzero(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.count_nonzero(args[0], null);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.count_nonzero(args[0], args[1]);
+  return A.call<Tensor>("countNonzero", $T("countNonzero", [O.count_nonzero]), args);
+}
+
+/**
  * The greatest element so far along a dimension, and where it was found last. A NaN stays from where it
  * is.
  * @throws NotImplementedError for complex tensors
@@ -2095,6 +2328,73 @@ export function detach(...args: unknown[]): Tensor {
 }
 
 /**
+ * A copy of a matrix's diagonal, or for a vector the matrix with it on its diagonal.
+ * @throws RuntimeError for other numbers of dimensions
+ * @example
+ * ```ts
+ * diag(tensor([1, 2])) // tensor([[1., 0.],
+ *         [0., 2.]])
+ * ```
+ * @torch torch.diag
+ */
+export function diag(input: Tensor, diagonal?: number | DiagArgs): Tensor;
+/** A copy of a matrix's diagonal, or for a vector the matrix with it on its diagonal. @torch torch.diag */
+export function diag(input: Tensor, diagonal: number, options: OutOptions): Tensor;
+/** A copy of a matrix's diagonal, or for a vector the matrix with it on its diagonal. @torch torch.diag */
+export function diag(input: Tensor | { input: Tensor } & DiagArgs): Tensor;
+export function diag(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.diag(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diag(args[0], args[1]);
+  return A.call<Tensor>("diag", $T("diag", [O.diag]), args);
+}
+
+/**
+ * Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the
+ * result.
+ * @throws RuntimeError when the two dimensions are one
+ * @example
+ * ```ts
+ * tensor([1, 2]).diagEmbed() // tensor([[1., 0.],
+ *         [0., 2.]])
+ * ```
+ * @torch torch.diag_embed
+ */
+export function diagEmbed(input: Tensor, offset?: number | DiagEmbedArgs): Tensor;
+/** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+export function diagEmbed(input: Tensor, offset: number, dim1: number | DiagEmbedDim1Options): Tensor;
+/** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+export function diagEmbed(input: Tensor, offset: number, dim1: number, dim2: number | DiagEmbedDim2Options): Tensor;
+/** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+export function diagEmbed(input: Tensor, offset: number, dim1: number, dim2: number, options: OutOptions): Tensor;
+/** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+export function diagEmbed(input: Tensor | { input: Tensor } & DiagEmbedArgs): Tensor;
+export function diagEmbed(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.diag_embed(args[0], 0, -2, -1);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diag_embed(args[0], args[1], -2, -1);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diag_embed(args[0], args[1], args[2], -1);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.diag_embed(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("diagEmbed", $T("diagEmbed", [O.diag_embed]), args);
+}
+
+/**
+ * The matrix with all elements on its diagonal, row by row.
+ * @example
+ * ```ts
+ * diagflat(tensor([1, 2])) // tensor([[1., 0.],
+ *         [0., 2.]])
+ * ```
+ * @torch torch.diagflat
+ */
+export function diagflat(input: Tensor, offset?: number | DiagflatArgs): Tensor;
+/** The matrix with all elements on its diagonal, row by row. @torch torch.diagflat */
+export function diagflat(input: Tensor | { input: Tensor } & DiagflatArgs): Tensor;
+export function diagflat(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.diagflat(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diagflat(args[0], args[1]);
+  return A.call<Tensor>("diagflat", $T("diagflat", [O.diagflat]), args);
+}
+
+/**
  * The diagonal of two dimensions, as the last dimension.
  * A view: it shares the memory of the tensor.
  * @example
@@ -2105,9 +2405,9 @@ export function detach(...args: unknown[]): Tensor {
  */
 export function diagonal(input: Tensor, offset?: number | DiagonalArgs): Tensor;
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
-export function diagonal(input: Tensor, offset: number, dim1: number | DiagonalDim1Options): Tensor;
+export function diagonal(input: Tensor, offset: number, dim1: number | Dim1Dim2Options): Tensor;
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
-export function diagonal(input: Tensor, offset: number, dim1: number, dim2: number | DiagonalDim2Options): Tensor;
+export function diagonal(input: Tensor, offset: number, dim1: number, dim2: number | Dim2Options): Tensor;
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(input: Tensor | { input: Tensor } & DiagonalArgs): Tensor;
 export function diagonal(...args: unknown[]): Tensor {
@@ -2116,6 +2416,33 @@ export function diagonal(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diagonal(args[0], args[1], args[2], 1);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.diagonal(args[0], args[1], args[2], args[3]);
   return A.call<Tensor>("diagonal", $T("diagonal", [O.diagonal]), args);
+}
+
+/**
+ * A copy whose diagonal is `src`.
+ * @throws RuntimeError when the shapes differ
+ * @example
+ * ```ts
+ * diagonalScatter(zeros(2, 2), tensor([5, 6])) // tensor([[5., 0.],
+ *         [0., 6.]])
+ * ```
+ * @torch torch.diagonal_scatter
+ */
+export function diagonalScatter(input: Tensor, src: Tensor, offset?: number | OffsetDim1Dim2Options): Tensor;
+/** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+export function diagonalScatter(input: Tensor, src: Tensor, offset: number, dim1: number | Dim1Dim2Options): Tensor;
+/** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+export function diagonalScatter(input: Tensor, src: Tensor, offset: number, dim1: number, dim2: number | Dim2Options): Tensor;
+/** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+export function diagonalScatter(options: { input: Tensor } & DiagonalScatterArgs): Tensor;
+/** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+export function diagonalScatter(input: Tensor, src: Tensor | DiagonalScatterArgs): Tensor;
+export function diagonalScatter(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.diagonal_scatter(args[0], args[1], 0, 0, 1);
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2])) return O.diagonal_scatter(args[0], args[1], args[2], 0, 1);
+  if (args.length === 4 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2]) && A.isInt(args[3])) return O.diagonal_scatter(args[0], args[1], args[2], args[3], 1);
+  if (args.length === 5 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2]) && A.isInt(args[3]) && A.isInt(args[4])) return O.diagonal_scatter(args[0], args[1], args[2], args[3], args[4]);
+  return A.call<Tensor>("diagonalScatter", $T("diagonalScatter", [O.diagonal_scatter]), args);
 }
 
 /**
@@ -2291,6 +2618,26 @@ export function dstack(tensors: readonly Tensor[], options?: OutOptions): Tensor
 export function dstack(tensors: readonly Tensor[] | DstackArgs): Tensor;
 export function dstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("dstack", $T("dstack", [O.dstack]), args);
+}
+
+/**
+ * Sums of products in the notation of Einstein: "ij,jk->ik" is a matrix product. Letters name
+ * dimensions; what the result does not name is summed over; `...` stands for any dimensions. Operands
+ * are contracted from left to right, pairs of them as products of matrices.
+ * @throws RuntimeError for an equation that does not fit the operands
+ * @example
+ * ```ts
+ * einsum("ij,j->i", [tensor([[1, 2], [3, 4]]), tensor([1, 1])]) // tensor([3., 7.])
+ * ```
+ * @torch torch.einsum
+ */
+export function einsum(equation: string, operands: readonly Tensor[]): Tensor;
+/** Sums of products in the notation of Einstein: "ij,jk->ik" is a matrix product. @torch torch.einsum */
+export function einsum(options: EinsumArgs): Tensor;
+/** Sums of products in the notation of Einstein: "ij,jk->ik" is a matrix product. @torch torch.einsum */
+export function einsum(equation: string, operands: readonly Tensor[] | EinsumOperandsArgs): Tensor;
+export function einsum(...args: unknown[]): Tensor {
+  return A.call<Tensor>("einsum", $T("einsum", [O.einsum]), args);
 }
 
 /**
@@ -3378,6 +3725,33 @@ export function indexPut(options: { input: Tensor } & IndexPutArgs): Tensor;
 export function indexPut(input: Tensor, indices: readonly (Tensor | IndexList | null)[], values: Tensor | IndexPutValuesArgs): Tensor;
 export function indexPut(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexPut", $T("indexPut", [O.index_put]), args);
+}
+
+/**
+ * The tensor with the parts of `source` combined into those along a dimension that a vector of
+ * positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless
+ * `includeSelf` is false.
+ * @throws IndexError for a position outside the dimension
+ * @throws RuntimeError when shapes or dtypes do not match
+ * @example
+ * ```ts
+ * ones(3).indexReduce(0, [0, 0, 2], tensor([2, 3, 4]), "prod") // tensor([6., 1., 4.])
+ * ```
+ * @torch torch.index_reduce
+ */
+export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOutOptions): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, options: IndexReduceSourceArgs): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+export function indexReduce(input: Tensor, dim: number, options: IndexReduceIndexArgs): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+export function indexReduce(input: Tensor, options: IndexReduceArgs): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+export function indexReduce(options: { input: Tensor } & IndexReduceArgs): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+export function indexReduce(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexReduce", $T("indexReduce", [O.index_reduce]), args);
 }
 
 /**
@@ -4581,6 +4955,24 @@ export function median(...args: unknown[]): Tensor | Named<readonly ["values","i
 }
 
 /**
+ * Vectors as coordinates of a grid, each expanded to its shape: the first along the rows, or with
+ * `indexing` "xy" along the columns.
+ * @throws RuntimeError for tensors of more than one dimension or of several dtypes
+ * @example
+ * ```ts
+ * meshgrid([tensor([1, 2]), tensor([5])])[0] // tensor([[1.],
+ *         [2.]])
+ * ```
+ * @torch torch.meshgrid
+ */
+export function meshgrid(tensors: readonly Tensor[], options?: MeshgridOptions): Tensor[];
+/** Vectors as coordinates of a grid, each expanded to its shape: the first along the rows, or with `indexing` "xy" along the columns. @torch torch.meshgrid */
+export function meshgrid(tensors: readonly Tensor[] | MeshgridArgs): Tensor[];
+export function meshgrid(...args: unknown[]): Tensor[] {
+  return A.call<Tensor[]>("meshgrid", $T("meshgrid", [O.meshgrid]), args);
+}
+
+/**
  * The smallest element; NaN if there is one.
  * The smaller of two elements; the same as `minimum`.
  * The smallest elements along a dimension and the positions of the first of them.
@@ -5336,6 +5728,28 @@ export function outer(...args: unknown[]): Tensor {
 }
 
 /**
+ * The p-norm of the difference of vectors along the last dimension, `eps` added to each element.
+ * @example
+ * ```ts
+ * nn.functional.pairwiseDistance(tensor([3, 0]), tensor([0, 4]), { eps: 0 }) // tensor(5.)
+ * ```
+ * @torch torch.pairwise_distance
+ */
+export function pairwiseDistance(x1: Tensor, x2: Tensor, p?: number | PairwiseDistancePOptions): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.pairwise_distance */
+export function pairwiseDistance(x1: Tensor, x2: Tensor, p: number, eps: number | PairwiseDistanceEpsOptions): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.pairwise_distance */
+export function pairwiseDistance(x1: Tensor, x2: Tensor, p: number, eps: number, keepdim: boolean | KeepdimOptions): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.pairwise_distance */
+export function pairwiseDistance(options: PairwiseDistanceArgs): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.pairwise_distance */
+export function pairwiseDistance(x1: Tensor, x2: Tensor | PairwiseDistanceX2Args): Tensor;
+export function pairwiseDistance(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_pairwise_distance(args[0], args[1], 2, 0.000001, false);
+  return A.call<Tensor>("pairwiseDistance", $T("pairwiseDistance", [O.nn_functional_pairwise_distance]), args);
+}
+
+/**
  * The dimensions in another order.
  * A view: it shares the memory of the tensor.
  * @example
@@ -6063,9 +6477,9 @@ export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, v
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
 export function scatter(input: Tensor, dim: number, options: ScatterIndexArgs | ScatterIndexTensorIndexArgs | ScatterIndexSrcReduceOutArgs | ScatterIndexValueReduceOutArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-export function scatter(input: Tensor, options: ScatterArgs | ScatterValueArgs | ScatterReduceArgs | ScatterValuereduceArgs): Tensor;
+export function scatter(input: Tensor, options: ScatterArgs | ScatterValueArgs | ScatterDimArgs | ScatterValuereduceArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-export function scatter(options: { input: Tensor } & ScatterArgs | { input: Tensor } & ScatterValueArgs | { input: Tensor } & ScatterReduceArgs | { input: Tensor } & ScatterValuereduceArgs): Tensor;
+export function scatter(options: { input: Tensor } & ScatterArgs | { input: Tensor } & ScatterValueArgs | { input: Tensor } & ScatterDimArgs | { input: Tensor } & ScatterValuereduceArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
 export function scatter(input: Tensor, dim: number, index: Tensor | IndexList, value: Scalar | ScatterValueScalarArgs | ScatterValueReduceOutArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
@@ -6094,6 +6508,31 @@ export function scatterAdd(options: { input: Tensor } & ScatterAddArgs): Tensor;
 export function scatterAdd(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | ScatterSrcArgs): Tensor;
 export function scatterAdd(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd", $T("scatterAdd", [O.scatter_add]), args);
+}
+
+/**
+ * The tensor with the elements of `src` combined into those that `index` names along `dim`: their
+ * `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false.
+ * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @example
+ * ```ts
+ * ones(3).scatterReduce(0, [0, 0, 2], tensor([1, 2, 3]), "sum") // tensor([4., 1., 4.])
+ * ```
+ * @torch torch.scatter_reduce
+ */
+export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOutOptions): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, options: ScatterReduceSrcArgs): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+export function scatterReduce(input: Tensor, dim: number, options: ScatterReduceIndexArgs): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+export function scatterReduce(input: Tensor, options: ScatterReduceArgs): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+export function scatterReduce(options: { input: Tensor } & ScatterReduceArgs): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+export function scatterReduce(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scatterReduce", $T("scatterReduce", [O.scatter_reduce_two]), args);
 }
 
 /**
@@ -6135,10 +6574,34 @@ export function select(input: Tensor, options: SelectArgs): Tensor;
 /** One position of a dimension, which goes away. @torch torch.select */
 export function select(options: { input: Tensor } & SelectArgs): Tensor;
 /** One position of a dimension, which goes away. @torch torch.select */
-export function select(input: Tensor, dim: number, index: number | SelectIndexArgs): Tensor;
+export function select(input: Tensor, dim: number, index: number | SelectScatterIndexArgs): Tensor;
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
   return A.call<Tensor>("select", $T("select", [O.select]), args);
+}
+
+/**
+ * A copy with `src` at one position of a dimension.
+ * @throws RuntimeError when the shapes differ
+ * @example
+ * ```ts
+ * selectScatter(zeros(2, 1), tensor([5]), 0, 1) // tensor([[0.],
+ *         [5.]])
+ * ```
+ * @torch torch.select_scatter
+ */
+export function selectScatter(input: Tensor, src: Tensor, dim: number, index: number): Tensor;
+/** A copy with `src` at one position of a dimension. @torch torch.select_scatter */
+export function selectScatter(input: Tensor, src: Tensor, options: SelectScatterDimArgs): Tensor;
+/** A copy with `src` at one position of a dimension. @torch torch.select_scatter */
+export function selectScatter(input: Tensor, options: SelectScatterArgs): Tensor;
+/** A copy with `src` at one position of a dimension. @torch torch.select_scatter */
+export function selectScatter(options: { input: Tensor } & SelectScatterArgs): Tensor;
+/** A copy with `src` at one position of a dimension. @torch torch.select_scatter */
+export function selectScatter(input: Tensor, src: Tensor, dim: number, index: number | SelectScatterIndexArgs): Tensor;
+export function selectScatter(...args: unknown[]): Tensor {
+  if (args.length === 4 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2]) && A.isInt(args[3])) return O.select_scatter(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("selectScatter", $T("selectScatter", [O.select_scatter]), args);
 }
 
 /**
@@ -6353,6 +6816,32 @@ export function sinh(self: unknown, options?: unknown): Tensor {
     return A.byName("sinh", $T("sinh", [O.sinh]), [self, options]);
   }
   return O.sinh(self, A.outOption("sinh", options));
+}
+
+/**
+ * A copy with `src` in a slice of a dimension.
+ * @throws RuntimeError when the shapes differ
+ * @example
+ * ```ts
+ * sliceScatter(zeros(3), tensor([5]), 0, 1, 2) // tensor([0., 5., 0.])
+ * ```
+ * @torch torch.slice_scatter
+ */
+export function sliceScatter(input: Tensor, src: Tensor, dim?: number | DimStartEndStepOptions): Tensor;
+/** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+export function sliceScatter(input: Tensor, src: Tensor, dim: number, start: number | StartEndStepOptions | null): Tensor;
+/** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+export function sliceScatter(input: Tensor, src: Tensor, dim: number, start: number | null, end: number | EndStepOptions | null): Tensor;
+/** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+export function sliceScatter(input: Tensor, src: Tensor, dim: number, start: number | null, end: number | null, step: number | StepOptions): Tensor;
+/** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+export function sliceScatter(options: { input: Tensor } & SliceScatterArgs): Tensor;
+/** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+export function sliceScatter(input: Tensor, src: Tensor | SliceScatterArgs): Tensor;
+export function sliceScatter(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.slice_scatter(args[0], args[1], 0, null, null, 1);
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2])) return O.slice_scatter(args[0], args[1], args[2], null, null, 1);
+  return A.call<Tensor>("sliceScatter", $T("sliceScatter", [O.slice_scatter]), args);
 }
 
 /**
@@ -6919,6 +7408,26 @@ export function tensorSplit(...args: unknown[]): Tensor[] {
 }
 
 /**
+ * Products summed over the last `dims` dimensions of the first tensor and the first ones of the second,
+ * or over those of two lists.
+ * @throws RuntimeError when the contracted sizes differ
+ * @example
+ * ```ts
+ * tensordot(tensor([1, 2]), tensor([3, 4]), 1) // tensor(11.)
+ * ```
+ * @torch torch.tensordot
+ */
+export function tensordot(a: Tensor, b: Tensor, dims?: number | readonly [readonly number[], readonly number[]] | TensordotDimsOptions): Tensor;
+/** Products summed over the last `dims` dimensions of the first tensor and the first ones of the second, or over those of two lists. @torch torch.tensordot */
+export function tensordot(options: TensordotArgs): Tensor;
+/** Products summed over the last `dims` dimensions of the first tensor and the first ones of the second, or over those of two lists. @torch torch.tensordot */
+export function tensordot(a: Tensor, b: Tensor | TensordotBArgs): Tensor;
+export function tensordot(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.tensordot(args[0], args[1], 2);
+  return A.call<Tensor>("tensordot", $T("tensordot", [O.tensordot]), args);
+}
+
+/**
  * `value` for what is not above `threshold`, else the element.
  * @returns a tensor of the same shape, of the promoted dtype
  * @throws NotImplementedError for bools and complex tensors
@@ -7040,6 +7549,28 @@ export function transpose(...args: unknown[]): Tensor {
 }
 
 /**
+ * The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above; zeros
+ * elsewhere.
+ * @throws RuntimeError for less than two dimensions
+ * @example
+ * ```ts
+ * ones(2, 2).tril() // tensor([[1., 0.],
+ *         [1., 1.]])
+ * ```
+ * @torch torch.tril
+ */
+export function tril(input: Tensor, diagonal?: number | TrilArgs): Tensor;
+/** The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above. @torch torch.tril */
+export function tril(input: Tensor, diagonal: number, options: OutOptions): Tensor;
+/** The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above. @torch torch.tril */
+export function tril(input: Tensor | { input: Tensor } & TrilArgs): Tensor;
+export function tril(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.tril(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tril(args[0], args[1]);
+  return A.call<Tensor>("tril", $T("tril", [O.tril]), args);
+}
+
+/**
  * The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64
  * unless int32 is given.
  * @throws RuntimeError for negative sizes
@@ -7061,6 +7592,28 @@ export function trilIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
   return A.call<Tensor>("trilIndices", $T("trilIndices", [O.tril_indices]), args);
+}
+
+/**
+ * The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above; zeros
+ * elsewhere.
+ * @throws RuntimeError for less than two dimensions
+ * @example
+ * ```ts
+ * ones(2, 2).triu(1) // tensor([[0., 1.],
+ *         [0., 0.]])
+ * ```
+ * @torch torch.triu
+ */
+export function triu(input: Tensor, diagonal?: number | TriuArgs): Tensor;
+/** The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above. @torch torch.triu */
+export function triu(input: Tensor, diagonal: number, options: OutOptions): Tensor;
+/** The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above. @torch torch.triu */
+export function triu(input: Tensor | { input: Tensor } & TriuArgs): Tensor;
+export function triu(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.triu(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.triu(args[0], args[1]);
+  return A.call<Tensor>("triu", $T("triu", [O.triu]), args);
 }
 
 /**
@@ -7606,6 +8159,7 @@ all [[[["self","Tensor"]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdi
 allclose [[[["self","Tensor"],["other","Tensor"],["rtol","Float",0.00001],["atol","Float",1e-8],["equalNan","Bool",false]],5,0]]
 amax [[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
 amin [[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
+aminmax [[[["self","Tensor"],["dim","Dim?",null],["keepdim","Bool",false]],1,2]]
 any [[[["self","Tensor"]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false]],3,1]]
 arange [[[["end","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true],[[["start","Scalar"],["end","Scalar"],["step","Scalar",1],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,1,true]]
 arccos [[[["self","Tensor"]],1,1]]
@@ -7627,15 +8181,20 @@ atan2 [[[["self","Tensor"],["other","Tensor"]],2,1]]
 atanh [[[["self","Tensor"]],1,1]]
 baddbmm [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
 bernoulli [[[["self","Tensor"],["generator","Generator?",null]],1,1],[[["self","Tensor"],["p","Float"],["generator","Generator?",null]],2,0]]
+bilinear [[[["input1","Tensor"],["input2","Tensor"],["weight","Tensor"],["bias","Tensor?",null]],4,0]]
 bincount [[[["self","Tensor"],["weights","Tensor?",null],["minlength","Int",0]],3,0]]
 bitwiseAnd [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+bitwiseLeftShift [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 bitwiseNot [[[["self","Tensor"]],1,1]]
 bitwiseOr [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+bitwiseRightShift [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 bitwiseXor [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+blockDiag [[[["tensors","TensorList"]],1,0]]
 bmm [[[["self","Tensor"],["mat2","Tensor"]],2,1]]
 broadcastTo [[[["self","Tensor"],["size","Size"]],2,0]]
 bucketize [[[["self","Tensor"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1],[[["self","Scalar"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1]]
 cat [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
+cdist [[[["x1","Tensor"],["x2","Tensor"],["p","Float",2],["computeMode","String?",null]],4,0]]
 ceil [[[["self","Tensor"]],1,1]]
 celu [[[["self","Tensor"],["alpha","Float",1]],2,0]]
 celu_ [[[["self","Tensor"],["alpha","Float",1]],2,0]]
@@ -7652,19 +8211,26 @@ conj [[[["self","Tensor"]],1,0]]
 copysign [[[["self","Tensor"],["other","Tensor|Scalar"]],2,1]]
 cos [[[["self","Tensor"]],1,1]]
 cosh [[[["self","Tensor"]],1,1]]
+cosineSimilarity [[[["x1","Tensor"],["x2","Tensor"],["dim","Dim",1],["eps","Float",1e-8]],4,0]]
+countNonzero [[[["self","Tensor"],["dim","Dims?",null]],2,0]]
 cummax [[[["self","Tensor"],["dim","Dim"]],2,2]]
 cummin [[[["self","Tensor"],["dim","Dim"]],2,2]]
 cumprod [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,1]]
 cumsum [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,1]]
 deg2rad [[[["self","Tensor"]],1,1]]
 detach [[[["self","Tensor"]],1,0]]
+diag [[[["self","Tensor"],["diagonal","Int",0]],2,1]]
+diagEmbed [[[["self","Tensor"],["offset","Int",0],["dim1","Dim",-2],["dim2","Dim",-1]],4,1]]
+diagflat [[[["self","Tensor"],["offset","Int",0]],2,0]]
 diagonal [[[["self","Tensor"],["offset","Int",0],["dim1","Dim",0],["dim2","Dim",1]],4,0]]
+diagonalScatter [[[["self","Tensor"],["src","Tensor"],["offset","Int",0],["dim1","Dim",0],["dim2","Dim",1]],5,0]]
 diff [[[["self","Tensor"],["n","Int",1],["dim","Dim",-1],["prepend","Tensor?",null],["append","Tensor?",null]],5,1]]
 digamma [[[["self","Tensor"]],1,1]]
 div [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,1]]
 divide [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,1]]
 dot [[[["self","Tensor"],["tensor","Tensor"]],2,1]]
 dstack [[[["tensors","TensorList"]],1,1]]
+einsum [[[["equation","String"],["operands","TensorList"]],2,0]]
 empty [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,1,true]]
 emptyLike [[[["self","Tensor"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
 emptyPermuted [[[["size","Size"],["physicalLayout","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
@@ -7708,6 +8274,7 @@ indexAdd [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","
 indexCopy [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"]],4,1]]
 indexFill [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Tensor"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,0]]
 indexPut [[[["self","Tensor"],["indices","Tensor?[]"],["values","Tensor"],["accumulate","Bool",false]],4,0]]
+indexReduce [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"],["reduce","String"],["includeSelf","Bool",true]],5,1]]
 indexSelect [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"]],3,1]]
 inner [[[["self","Tensor"],["other","Tensor"]],2,1]]
 isclose [[[["self","Tensor"],["other","Tensor"],["rtol","Float",0.00001],["atol","Float",1e-8],["equalNan","Bool",false]],5,0]]
@@ -7751,6 +8318,7 @@ max [[[["self","Tensor"]],1,1],[[["self","Tensor"],["other","Tensor"]],2,1],[[["
 maximum [[[["self","Tensor"],["other","Tensor"]],2,1]]
 mean [[[["self","Tensor"],["dtype","DType?",null]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
 median [[[["self","Tensor"]],1,0],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
+meshgrid [[[["tensors","TensorList"],["indexing","String","ij"]],1,0]]
 min [[[["self","Tensor"]],1,1],[[["self","Tensor"],["other","Tensor"]],2,1],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
 minimum [[[["self","Tensor"],["other","Tensor"]],2,1]]
 mm [[[["self","Tensor"],["mat2","Tensor"]],2,1]]
@@ -7778,6 +8346,7 @@ notEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 ones [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]
 onesLike [[[["self","Tensor"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
 outer [[[["self","Tensor"],["vec2","Tensor"]],2,1]]
+pairwiseDistance [[[["x1","Tensor"],["x2","Tensor"],["p","Float",2],["eps","Float",0.000001],["keepdim","Bool",false]],5,0]]
 permute [[[["self","Tensor"],["dims","Size"]],2,0]]
 polygamma [[[["n","Int"],["self","Tensor"]],2,1]]
 pow [[[["self","Tensor"],["exponent","Tensor"]],2,1],[[["self","Tensor"],["exponent","Scalar"]],2,1],[[["self","Scalar"],["exponent","Tensor"]],2,1]]
@@ -7811,8 +8380,10 @@ rsub [[[["self","Tensor"],["other","Tensor|Scalar"],["alpha","Scalar",1]],2,0]]
 scalarTensor [[[["s","Scalar"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,0,true]]
 scatter [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,1],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,1],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"],["reduce","String"]],4,1],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"],["reduce","String"]],4,1]]
 scatterAdd [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,1]]
+scatterReduce [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"],["reduce","String"],["includeSelf","Bool",true]],5,1]]
 searchsorted [[[["sortedSequence","Tensor"],["self","Tensor"],["outInt32","Bool",false],["right","Bool",false],["side","String?",null],["sorter","Tensor?",null]],2,1],[[["sortedSequence","Tensor"],["self","Scalar"],["outInt32","Bool",false],["right","Bool",false],["side","String?",null],["sorter","Tensor?",null]],2,1]]
 select [[[["self","Tensor"],["dim","Dim"],["index","Int"]],3,0]]
+selectScatter [[[["self","Tensor"],["src","Tensor"],["dim","Dim"],["index","Int"]],4,0]]
 selu [[[["self","Tensor"]],1,0]]
 selu_ [[[["self","Tensor"]],1,0]]
 sgn [[[["self","Tensor"]],1,1]]
@@ -7822,6 +8393,7 @@ signbit [[[["self","Tensor"]],1,1]]
 sin [[[["self","Tensor"]],1,1]]
 sinc [[[["self","Tensor"]],1,1]]
 sinh [[[["self","Tensor"]],1,1]]
+sliceScatter [[[["self","Tensor"],["src","Tensor"],["dim","Dim",0],["start","Int?",null],["end","Int?",null],["step","Int",1]],6,0]]
 softmax [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],3,1]]
 sort [[[["self","Tensor"],["dim","Dim",-1],["descending","Bool",false]],3,2],[[["self","Tensor"],["dim","Dim",-1],["descending","Bool",false],["stable","Bool?",null]],1,2]]
 split [[[["self","Tensor"],["splitSize","Int"],["dim","Dim",0]],3,0],[[["self","Tensor"],["splitSize","Sizes"],["dim","Dim",0]],3,0]]
@@ -7843,12 +8415,15 @@ takeAlongDim [[[["self","Tensor"],["indices","Tensor|Index"],["dim","Dim?",null]
 tan [[[["self","Tensor"]],1,1]]
 tanh [[[["self","Tensor"]],1,1]]
 tensorSplit [[[["self","Tensor"],["sections","Int"],["dim","Dim",0]],3,0],[[["self","Tensor"],["indices","Sizes"],["dim","Dim",0]],3,0],[[["self","Tensor"],["tensorIndicesOrSections","Tensor"],["dim","Dim",0]],3,0]]
+tensordot [[[["a","Tensor"],["b","Tensor"],["dims","Axes",2]],3,0]]
 threshold [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,1]]
 threshold_ [[[["self","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]
 tile [[[["self","Tensor"],["dims","Sizes"]],2,0]]
 topk [[[["self","Tensor"],["k","Int"],["dim","Dim",-1],["largest","Bool",true],["sorted","Bool",true]],5,2]]
 transpose [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+tril [[[["self","Tensor"],["diagonal","Int",0]],2,1]]
 trilIndices [[[["row","Int"],["col","Int"],["offset","Int",0],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,0,true]]
+triu [[[["self","Tensor"],["diagonal","Int",0]],2,1]]
 triuIndices [[[["row","Int"],["col","Int"],["offset","Int",0],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,0,true]]
 trueDivide [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 trunc [[[["self","Tensor"]],1,1]]

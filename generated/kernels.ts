@@ -38,167 +38,176 @@ export const activation_threshold_backward = new Kernel(31, "activation.threshol
 export const binary_add = new Kernel(32, "binary.add", 2, 47);
 export const binary_add_alpha = new Kernel(33, "binary.add_alpha", 0, 0);
 export const binary_atan2 = new Kernel(34, "binary.atan2", 2, 3);
-export const binary_bitwise_and = new Kernel(35, "binary.bitwise_and", 2, 44);
-export const binary_bitwise_or = new Kernel(36, "binary.bitwise_or", 2, 44);
-export const binary_bitwise_xor = new Kernel(37, "binary.bitwise_xor", 2, 44);
-export const binary_copysign = new Kernel(38, "binary.copysign", 2, 3);
-export const binary_div = new Kernel(39, "binary.div", 2, 3);
-export const binary_eq = new Kernel(40, "binary.eq", 2, 15);
-export const binary_floor_divide = new Kernel(41, "binary.floor_divide", 2, 3);
-export const binary_fmax = new Kernel(42, "binary.fmax", 2, 3);
-export const binary_fmin = new Kernel(43, "binary.fmin", 2, 3);
-export const binary_fmod = new Kernel(44, "binary.fmod", 2, 3);
-export const binary_gcd = new Kernel(45, "binary.gcd", 0, 0);
-export const binary_ge = new Kernel(46, "binary.ge", 2, 15);
-export const binary_gt = new Kernel(47, "binary.gt", 2, 15);
-export const binary_heaviside = new Kernel(48, "binary.heaviside", 0, 0);
-export const binary_huber = new Kernel(49, "binary.huber", 0, 0);
-export const binary_hypot = new Kernel(50, "binary.hypot", 2, 3);
-export const binary_lcm = new Kernel(51, "binary.lcm", 0, 0);
-export const binary_ldexp = new Kernel(52, "binary.ldexp", 0, 0);
-export const binary_le = new Kernel(53, "binary.le", 2, 15);
-export const binary_lerp = new Kernel(54, "binary.lerp", 0, 0);
-export const binary_logaddexp = new Kernel(55, "binary.logaddexp", 2, 3);
-export const binary_logaddexp2 = new Kernel(56, "binary.logaddexp2", 2, 3);
-export const binary_logical_and = new Kernel(57, "binary.logical_and", 2, 32);
-export const binary_logical_or = new Kernel(58, "binary.logical_or", 2, 32);
-export const binary_logical_xor = new Kernel(59, "binary.logical_xor", 2, 32);
-export const binary_lt = new Kernel(60, "binary.lt", 2, 15);
-export const binary_maximum = new Kernel(61, "binary.maximum", 2, 15);
-export const binary_minimum = new Kernel(62, "binary.minimum", 2, 15);
-export const binary_mul = new Kernel(63, "binary.mul", 2, 47);
-export const binary_ne = new Kernel(64, "binary.ne", 2, 15);
-export const binary_nextafter = new Kernel(65, "binary.nextafter", 0, 0);
-export const binary_pow = new Kernel(66, "binary.pow", 2, 3);
-export const binary_remainder = new Kernel(67, "binary.remainder", 2, 3);
-export const binary_sigmoid_backward = new Kernel(68, "binary.sigmoid_backward", 2, 3);
-export const binary_smooth_l1 = new Kernel(69, "binary.smooth_l1", 0, 0);
-export const binary_sub = new Kernel(70, "binary.sub", 2, 15);
-export const binary_tanh_backward = new Kernel(71, "binary.tanh_backward", 2, 3);
-export const binary_threshold_backward = new Kernel(72, "binary.threshold_backward", 2, 3);
-export const binary_trunc_divide = new Kernel(73, "binary.trunc_divide", 0, 0);
-export const binary_xlogy = new Kernel(74, "binary.xlogy", 2, 3);
-export const copy_copy = new Kernel(75, "copy.copy", 0, 0);
-export const foreach_adagrad = new Kernel(76, "foreach.adagrad", 0, 0);
-export const foreach_adam = new Kernel(77, "foreach.adam", 0, 0);
-export const foreach_rmsprop = new Kernel(78, "foreach.rmsprop", 0, 0);
-export const foreach_scale = new Kernel(79, "foreach.scale", 0, 0);
-export const foreach_sgd = new Kernel(80, "foreach.sgd", 0, 0);
-export const index_get = new Kernel(81, "index.get", 0, 0);
-export const index_put = new Kernel(82, "index.put", 0, 0);
-export const index_mask_count = new Kernel(83, "index_mask.count", 0, 0);
-export const index_mask_nonzero = new Kernel(84, "index_mask.nonzero", 0, 0);
-export const index_mask_scatter = new Kernel(85, "index_mask.scatter", 0, 0);
-export const index_mask_select = new Kernel(86, "index_mask.select", 0, 0);
-export const matmul_gemm = new Kernel(87, "matmul.gemm", 0, 0);
-export const random_bernoulli = new Kernel(88, "random.bernoulli", 0, 0);
-export const random_bernoulli_each = new Kernel(89, "random.bernoulli_each", 0, 0);
-export const random_cauchy = new Kernel(90, "random.cauchy", 0, 0);
-export const random_default_range = new Kernel(91, "random.default_range", 0, 0);
-export const random_exponential = new Kernel(92, "random.exponential", 0, 0);
-export const random_from_to = new Kernel(93, "random.from_to", 0, 0);
-export const random_full_64 = new Kernel(94, "random.full_64", 0, 0);
-export const random_geometric = new Kernel(95, "random.geometric", 0, 0);
-export const random_get_state = new Kernel(96, "random.get_state", 0, 0);
-export const random_initial_seed = new Kernel(97, "random.initial_seed", 0, 0);
-export const random_largest = new Kernel(98, "random.largest", 0, 0);
-export const random_log_normal = new Kernel(99, "random.log_normal", 0, 0);
-export const random_multinomial = new Kernel(100, "random.multinomial", 0, 0);
-export const random_normal = new Kernel(101, "random.normal", 0, 0);
-export const random_randperm = new Kernel(102, "random.randperm", 0, 0);
-export const random_seed = new Kernel(103, "random.seed", 0, 0);
-export const random_set_state = new Kernel(104, "random.set_state", 0, 0);
-export const random_uniform = new Kernel(105, "random.uniform", 0, 0);
-export const range_arange = new Kernel(106, "range.arange", 0, 0);
-export const range_spaced = new Kernel(107, "range.spaced", 0, 0);
-export const reduce_arg_max = new Kernel(108, "reduce.arg_max", 0, 0);
-export const reduce_arg_min = new Kernel(109, "reduce.arg_min", 0, 0);
-export const reduce_equal = new Kernel(110, "reduce.equal", 0, 0);
-export const reduce_isclose = new Kernel(111, "reduce.isclose", 0, 0);
-export const reduce_max = new Kernel(112, "reduce.max", 0, 0);
-export const reduce_max_size = new Kernel(113, "reduce.max_size", 0, 0);
-export const reduce_min = new Kernel(114, "reduce.min", 0, 0);
-export const reduce_min_size = new Kernel(115, "reduce.min_size", 0, 0);
-export const reduce_moments = new Kernel(116, "reduce.moments", 0, 0);
-export const reduce_prod = new Kernel(117, "reduce.prod", 0, 0);
-export const reduce_sum = new Kernel(118, "reduce.sum", 0, 0);
-export const reduce_sum_numbers = new Kernel(119, "reduce.sum_numbers", 0, 0);
-export const reduce_sum_presences = new Kernel(120, "reduce.sum_presences", 0, 0);
-export const reduce_sum_sizes = new Kernel(121, "reduce.sum_sizes", 0, 0);
-export const reduce_sum_squares = new Kernel(122, "reduce.sum_squares", 0, 0);
-export const scan_cummax = new Kernel(123, "scan.cummax", 0, 0);
-export const scan_cummin = new Kernel(124, "scan.cummin", 0, 0);
-export const scan_logcumsumexp = new Kernel(125, "scan.logcumsumexp", 0, 0);
-export const scan_prod = new Kernel(126, "scan.prod", 0, 0);
-export const scan_sum = new Kernel(127, "scan.sum", 0, 0);
-export const search_isin = new Kernel(128, "search.isin", 0, 0);
-export const search_searchsorted = new Kernel(129, "search.searchsorted", 0, 0);
-export const softmax_log_softmax = new Kernel(130, "softmax.log_softmax", 0, 0);
-export const softmax_log_softmax_backward = new Kernel(131, "softmax.log_softmax_backward", 0, 0);
-export const softmax_softmax = new Kernel(132, "softmax.softmax", 0, 0);
-export const softmax_softmax_backward = new Kernel(133, "softmax.softmax_backward", 0, 0);
-export const sort_pick = new Kernel(134, "sort.pick", 0, 0);
-export const sort_sort = new Kernel(135, "sort.sort", 0, 0);
-export const sort_topk = new Kernel(136, "sort.topk", 0, 0);
-export const ternary_addcdiv = new Kernel(137, "ternary.addcdiv", 0, 0);
-export const ternary_addcmul = new Kernel(138, "ternary.addcmul", 0, 0);
-export const ternary_clamp = new Kernel(139, "ternary.clamp", 0, 0);
-export const ternary_lerp = new Kernel(140, "ternary.lerp", 0, 0);
-export const ternary_where = new Kernel(141, "ternary.where", 0, 0);
-export const unary_abs = new Kernel(142, "unary.abs", 1, 3);
-export const unary_acos = new Kernel(143, "unary.acos", 1, 3);
-export const unary_acosh = new Kernel(144, "unary.acosh", 1, 3);
-export const unary_asin = new Kernel(145, "unary.asin", 1, 3);
-export const unary_asinh = new Kernel(146, "unary.asinh", 1, 3);
-export const unary_atan = new Kernel(147, "unary.atan", 1, 3);
-export const unary_atanh = new Kernel(148, "unary.atanh", 1, 3);
-export const unary_bitwise_not = new Kernel(149, "unary.bitwise_not", 1, 44);
-export const unary_ceil = new Kernel(150, "unary.ceil", 1, 3);
-export const unary_clamp = new Kernel(151, "unary.clamp", 0, 0);
-export const unary_convert = new Kernel(152, "unary.convert", 0, 0);
-export const unary_cos = new Kernel(153, "unary.cos", 1, 3);
-export const unary_cosh = new Kernel(154, "unary.cosh", 1, 3);
-export const unary_cube = new Kernel(155, "unary.cube", 1, 15);
-export const unary_digamma = new Kernel(156, "unary.digamma", 1, 3);
-export const unary_erf = new Kernel(157, "unary.erf", 1, 3);
-export const unary_erfc = new Kernel(158, "unary.erfc", 1, 3);
-export const unary_erfinv = new Kernel(159, "unary.erfinv", 1, 3);
-export const unary_exp = new Kernel(160, "unary.exp", 1, 3);
-export const unary_exp2 = new Kernel(161, "unary.exp2", 1, 3);
-export const unary_expm1 = new Kernel(162, "unary.expm1", 1, 3);
-export const unary_floor = new Kernel(163, "unary.floor", 1, 3);
-export const unary_frac = new Kernel(164, "unary.frac", 1, 3);
-export const unary_isfinite = new Kernel(165, "unary.isfinite", 1, 3);
-export const unary_isinf = new Kernel(166, "unary.isinf", 1, 3);
-export const unary_isnan = new Kernel(167, "unary.isnan", 1, 3);
-export const unary_isneginf = new Kernel(168, "unary.isneginf", 1, 3);
-export const unary_isposinf = new Kernel(169, "unary.isposinf", 1, 3);
-export const unary_lgamma = new Kernel(170, "unary.lgamma", 1, 3);
-export const unary_log = new Kernel(171, "unary.log", 1, 3);
-export const unary_log10 = new Kernel(172, "unary.log10", 1, 3);
-export const unary_log1p = new Kernel(173, "unary.log1p", 1, 3);
-export const unary_log2 = new Kernel(174, "unary.log2", 1, 3);
-export const unary_logical_not = new Kernel(175, "unary.logical_not", 1, 47);
-export const unary_logit = new Kernel(176, "unary.logit", 0, 0);
-export const unary_nan_to_num = new Kernel(177, "unary.nan_to_num", 0, 0);
-export const unary_neg = new Kernel(178, "unary.neg", 1, 15);
-export const unary_polygamma = new Kernel(179, "unary.polygamma", 0, 0);
-export const unary_reciprocal = new Kernel(180, "unary.reciprocal", 1, 3);
-export const unary_relu = new Kernel(181, "unary.relu", 1, 15);
-export const unary_round = new Kernel(182, "unary.round", 1, 3);
-export const unary_round_decimals = new Kernel(183, "unary.round_decimals", 1, 3);
-export const unary_rsqrt = new Kernel(184, "unary.rsqrt", 1, 3);
-export const unary_sigmoid = new Kernel(185, "unary.sigmoid", 1, 3);
-export const unary_sign = new Kernel(186, "unary.sign", 1, 15);
-export const unary_signbit = new Kernel(187, "unary.signbit", 1, 15);
-export const unary_sin = new Kernel(188, "unary.sin", 1, 3);
-export const unary_sinc = new Kernel(189, "unary.sinc", 1, 3);
-export const unary_sinh = new Kernel(190, "unary.sinh", 1, 3);
-export const unary_sqrt = new Kernel(191, "unary.sqrt", 1, 3);
-export const unary_tan = new Kernel(192, "unary.tan", 1, 3);
-export const unary_tanh = new Kernel(193, "unary.tanh", 1, 3);
-export const unary_trigamma = new Kernel(194, "unary.trigamma", 0, 0);
-export const unary_trunc = new Kernel(195, "unary.trunc", 1, 3);
+export const binary_bce = new Kernel(35, "binary.bce", 0, 0);
+export const binary_bce_logits = new Kernel(36, "binary.bce_logits", 0, 0);
+export const binary_bitwise_and = new Kernel(37, "binary.bitwise_and", 2, 44);
+export const binary_bitwise_or = new Kernel(38, "binary.bitwise_or", 2, 44);
+export const binary_bitwise_xor = new Kernel(39, "binary.bitwise_xor", 2, 44);
+export const binary_copysign = new Kernel(40, "binary.copysign", 2, 3);
+export const binary_div = new Kernel(41, "binary.div", 2, 3);
+export const binary_eq = new Kernel(42, "binary.eq", 2, 15);
+export const binary_floor_divide = new Kernel(43, "binary.floor_divide", 2, 3);
+export const binary_fmax = new Kernel(44, "binary.fmax", 2, 3);
+export const binary_fmin = new Kernel(45, "binary.fmin", 2, 3);
+export const binary_fmod = new Kernel(46, "binary.fmod", 2, 3);
+export const binary_gcd = new Kernel(47, "binary.gcd", 0, 0);
+export const binary_ge = new Kernel(48, "binary.ge", 2, 15);
+export const binary_gt = new Kernel(49, "binary.gt", 2, 15);
+export const binary_heaviside = new Kernel(50, "binary.heaviside", 0, 0);
+export const binary_huber = new Kernel(51, "binary.huber", 0, 0);
+export const binary_hypot = new Kernel(52, "binary.hypot", 2, 3);
+export const binary_lcm = new Kernel(53, "binary.lcm", 0, 0);
+export const binary_ldexp = new Kernel(54, "binary.ldexp", 0, 0);
+export const binary_le = new Kernel(55, "binary.le", 2, 15);
+export const binary_lerp = new Kernel(56, "binary.lerp", 0, 0);
+export const binary_logaddexp = new Kernel(57, "binary.logaddexp", 2, 3);
+export const binary_logaddexp2 = new Kernel(58, "binary.logaddexp2", 2, 3);
+export const binary_logical_and = new Kernel(59, "binary.logical_and", 2, 32);
+export const binary_logical_or = new Kernel(60, "binary.logical_or", 2, 32);
+export const binary_logical_xor = new Kernel(61, "binary.logical_xor", 2, 32);
+export const binary_lt = new Kernel(62, "binary.lt", 2, 15);
+export const binary_maximum = new Kernel(63, "binary.maximum", 2, 15);
+export const binary_minimum = new Kernel(64, "binary.minimum", 2, 15);
+export const binary_mul = new Kernel(65, "binary.mul", 2, 47);
+export const binary_ne = new Kernel(66, "binary.ne", 2, 15);
+export const binary_nextafter = new Kernel(67, "binary.nextafter", 0, 0);
+export const binary_pow = new Kernel(68, "binary.pow", 2, 3);
+export const binary_remainder = new Kernel(69, "binary.remainder", 2, 3);
+export const binary_shift_left = new Kernel(70, "binary.shift_left", 0, 0);
+export const binary_shift_right = new Kernel(71, "binary.shift_right", 0, 0);
+export const binary_sigmoid_backward = new Kernel(72, "binary.sigmoid_backward", 2, 3);
+export const binary_smooth_l1 = new Kernel(73, "binary.smooth_l1", 0, 0);
+export const binary_soft_margin = new Kernel(74, "binary.soft_margin", 0, 0);
+export const binary_sub = new Kernel(75, "binary.sub", 2, 15);
+export const binary_tanh_backward = new Kernel(76, "binary.tanh_backward", 2, 3);
+export const binary_threshold_backward = new Kernel(77, "binary.threshold_backward", 2, 3);
+export const binary_trunc_divide = new Kernel(78, "binary.trunc_divide", 0, 0);
+export const binary_xlogy = new Kernel(79, "binary.xlogy", 2, 3);
+export const copy_copy = new Kernel(80, "copy.copy", 0, 0);
+export const foreach_adagrad = new Kernel(81, "foreach.adagrad", 0, 0);
+export const foreach_adam = new Kernel(82, "foreach.adam", 0, 0);
+export const foreach_rmsprop = new Kernel(83, "foreach.rmsprop", 0, 0);
+export const foreach_scale = new Kernel(84, "foreach.scale", 0, 0);
+export const foreach_sgd = new Kernel(85, "foreach.sgd", 0, 0);
+export const index_get = new Kernel(86, "index.get", 0, 0);
+export const index_put = new Kernel(87, "index.put", 0, 0);
+export const index_mask_count = new Kernel(88, "index_mask.count", 0, 0);
+export const index_mask_nonzero = new Kernel(89, "index_mask.nonzero", 0, 0);
+export const index_mask_scatter = new Kernel(90, "index_mask.scatter", 0, 0);
+export const index_mask_select = new Kernel(91, "index_mask.select", 0, 0);
+export const loss_nll = new Kernel(92, "loss.nll", 0, 0);
+export const loss_nll_backward = new Kernel(93, "loss.nll_backward", 0, 0);
+export const matmul_gemm = new Kernel(94, "matmul.gemm", 0, 0);
+export const random_bernoulli = new Kernel(95, "random.bernoulli", 0, 0);
+export const random_bernoulli_each = new Kernel(96, "random.bernoulli_each", 0, 0);
+export const random_cauchy = new Kernel(97, "random.cauchy", 0, 0);
+export const random_default_range = new Kernel(98, "random.default_range", 0, 0);
+export const random_exponential = new Kernel(99, "random.exponential", 0, 0);
+export const random_from_to = new Kernel(100, "random.from_to", 0, 0);
+export const random_full_64 = new Kernel(101, "random.full_64", 0, 0);
+export const random_geometric = new Kernel(102, "random.geometric", 0, 0);
+export const random_get_state = new Kernel(103, "random.get_state", 0, 0);
+export const random_initial_seed = new Kernel(104, "random.initial_seed", 0, 0);
+export const random_largest = new Kernel(105, "random.largest", 0, 0);
+export const random_log_normal = new Kernel(106, "random.log_normal", 0, 0);
+export const random_multinomial = new Kernel(107, "random.multinomial", 0, 0);
+export const random_normal = new Kernel(108, "random.normal", 0, 0);
+export const random_randperm = new Kernel(109, "random.randperm", 0, 0);
+export const random_seed = new Kernel(110, "random.seed", 0, 0);
+export const random_set_state = new Kernel(111, "random.set_state", 0, 0);
+export const random_uniform = new Kernel(112, "random.uniform", 0, 0);
+export const range_arange = new Kernel(113, "range.arange", 0, 0);
+export const range_spaced = new Kernel(114, "range.spaced", 0, 0);
+export const reduce_arg_max = new Kernel(115, "reduce.arg_max", 0, 0);
+export const reduce_arg_min = new Kernel(116, "reduce.arg_min", 0, 0);
+export const reduce_equal = new Kernel(117, "reduce.equal", 0, 0);
+export const reduce_isclose = new Kernel(118, "reduce.isclose", 0, 0);
+export const reduce_max = new Kernel(119, "reduce.max", 0, 0);
+export const reduce_max_size = new Kernel(120, "reduce.max_size", 0, 0);
+export const reduce_min = new Kernel(121, "reduce.min", 0, 0);
+export const reduce_min_size = new Kernel(122, "reduce.min_size", 0, 0);
+export const reduce_moments = new Kernel(123, "reduce.moments", 0, 0);
+export const reduce_prod = new Kernel(124, "reduce.prod", 0, 0);
+export const reduce_sum = new Kernel(125, "reduce.sum", 0, 0);
+export const reduce_sum_numbers = new Kernel(126, "reduce.sum_numbers", 0, 0);
+export const reduce_sum_presences = new Kernel(127, "reduce.sum_presences", 0, 0);
+export const reduce_sum_sizes = new Kernel(128, "reduce.sum_sizes", 0, 0);
+export const reduce_sum_squares = new Kernel(129, "reduce.sum_squares", 0, 0);
+export const scan_cummax = new Kernel(130, "scan.cummax", 0, 0);
+export const scan_cummin = new Kernel(131, "scan.cummin", 0, 0);
+export const scan_logcumsumexp = new Kernel(132, "scan.logcumsumexp", 0, 0);
+export const scan_prod = new Kernel(133, "scan.prod", 0, 0);
+export const scan_sum = new Kernel(134, "scan.sum", 0, 0);
+export const search_isin = new Kernel(135, "search.isin", 0, 0);
+export const search_searchsorted = new Kernel(136, "search.searchsorted", 0, 0);
+export const softmax_log_softmax = new Kernel(137, "softmax.log_softmax", 0, 0);
+export const softmax_log_softmax_backward = new Kernel(138, "softmax.log_softmax_backward", 0, 0);
+export const softmax_softmax = new Kernel(139, "softmax.softmax", 0, 0);
+export const softmax_softmax_backward = new Kernel(140, "softmax.softmax_backward", 0, 0);
+export const sort_pick = new Kernel(141, "sort.pick", 0, 0);
+export const sort_sort = new Kernel(142, "sort.sort", 0, 0);
+export const sort_topk = new Kernel(143, "sort.topk", 0, 0);
+export const ternary_addcdiv = new Kernel(144, "ternary.addcdiv", 0, 0);
+export const ternary_addcmul = new Kernel(145, "ternary.addcmul", 0, 0);
+export const ternary_bce_backward = new Kernel(146, "ternary.bce_backward", 0, 0);
+export const ternary_bce_logits = new Kernel(147, "ternary.bce_logits", 0, 0);
+export const ternary_clamp = new Kernel(148, "ternary.clamp", 0, 0);
+export const ternary_lerp = new Kernel(149, "ternary.lerp", 0, 0);
+export const ternary_where = new Kernel(150, "ternary.where", 0, 0);
+export const unary_abs = new Kernel(151, "unary.abs", 1, 3);
+export const unary_acos = new Kernel(152, "unary.acos", 1, 3);
+export const unary_acosh = new Kernel(153, "unary.acosh", 1, 3);
+export const unary_asin = new Kernel(154, "unary.asin", 1, 3);
+export const unary_asinh = new Kernel(155, "unary.asinh", 1, 3);
+export const unary_atan = new Kernel(156, "unary.atan", 1, 3);
+export const unary_atanh = new Kernel(157, "unary.atanh", 1, 3);
+export const unary_bitwise_not = new Kernel(158, "unary.bitwise_not", 1, 44);
+export const unary_ceil = new Kernel(159, "unary.ceil", 1, 3);
+export const unary_clamp = new Kernel(160, "unary.clamp", 0, 0);
+export const unary_convert = new Kernel(161, "unary.convert", 0, 0);
+export const unary_cos = new Kernel(162, "unary.cos", 1, 3);
+export const unary_cosh = new Kernel(163, "unary.cosh", 1, 3);
+export const unary_cube = new Kernel(164, "unary.cube", 1, 15);
+export const unary_digamma = new Kernel(165, "unary.digamma", 1, 3);
+export const unary_erf = new Kernel(166, "unary.erf", 1, 3);
+export const unary_erfc = new Kernel(167, "unary.erfc", 1, 3);
+export const unary_erfinv = new Kernel(168, "unary.erfinv", 1, 3);
+export const unary_exp = new Kernel(169, "unary.exp", 1, 3);
+export const unary_exp2 = new Kernel(170, "unary.exp2", 1, 3);
+export const unary_expm1 = new Kernel(171, "unary.expm1", 1, 3);
+export const unary_floor = new Kernel(172, "unary.floor", 1, 3);
+export const unary_frac = new Kernel(173, "unary.frac", 1, 3);
+export const unary_isfinite = new Kernel(174, "unary.isfinite", 1, 3);
+export const unary_isinf = new Kernel(175, "unary.isinf", 1, 3);
+export const unary_isnan = new Kernel(176, "unary.isnan", 1, 3);
+export const unary_isneginf = new Kernel(177, "unary.isneginf", 1, 3);
+export const unary_isposinf = new Kernel(178, "unary.isposinf", 1, 3);
+export const unary_lgamma = new Kernel(179, "unary.lgamma", 1, 3);
+export const unary_log = new Kernel(180, "unary.log", 1, 3);
+export const unary_log10 = new Kernel(181, "unary.log10", 1, 3);
+export const unary_log1p = new Kernel(182, "unary.log1p", 1, 3);
+export const unary_log2 = new Kernel(183, "unary.log2", 1, 3);
+export const unary_logical_not = new Kernel(184, "unary.logical_not", 1, 47);
+export const unary_logit = new Kernel(185, "unary.logit", 0, 0);
+export const unary_nan_to_num = new Kernel(186, "unary.nan_to_num", 0, 0);
+export const unary_neg = new Kernel(187, "unary.neg", 1, 15);
+export const unary_polygamma = new Kernel(188, "unary.polygamma", 0, 0);
+export const unary_reciprocal = new Kernel(189, "unary.reciprocal", 1, 3);
+export const unary_relu = new Kernel(190, "unary.relu", 1, 15);
+export const unary_round = new Kernel(191, "unary.round", 1, 3);
+export const unary_round_decimals = new Kernel(192, "unary.round_decimals", 1, 3);
+export const unary_rsqrt = new Kernel(193, "unary.rsqrt", 1, 3);
+export const unary_sigmoid = new Kernel(194, "unary.sigmoid", 1, 3);
+export const unary_sign = new Kernel(195, "unary.sign", 1, 15);
+export const unary_signbit = new Kernel(196, "unary.signbit", 1, 15);
+export const unary_sin = new Kernel(197, "unary.sin", 1, 3);
+export const unary_sinc = new Kernel(198, "unary.sinc", 1, 3);
+export const unary_sinh = new Kernel(199, "unary.sinh", 1, 3);
+export const unary_sqrt = new Kernel(200, "unary.sqrt", 1, 3);
+export const unary_tan = new Kernel(201, "unary.tan", 1, 3);
+export const unary_tanh = new Kernel(202, "unary.tanh", 1, 3);
+export const unary_trigamma = new Kernel(203, "unary.trigamma", 0, 0);
+export const unary_trunc = new Kernel(204, "unary.trunc", 1, 3);
 
 /** Every one of them. */
 export const K = {
@@ -237,6 +246,8 @@ export const K = {
   binary_add,
   binary_add_alpha,
   binary_atan2,
+  binary_bce,
+  binary_bce_logits,
   binary_bitwise_and,
   binary_bitwise_or,
   binary_bitwise_xor,
@@ -270,8 +281,11 @@ export const K = {
   binary_nextafter,
   binary_pow,
   binary_remainder,
+  binary_shift_left,
+  binary_shift_right,
   binary_sigmoid_backward,
   binary_smooth_l1,
+  binary_soft_margin,
   binary_sub,
   binary_tanh_backward,
   binary_threshold_backward,
@@ -289,6 +303,8 @@ export const K = {
   index_mask_nonzero,
   index_mask_scatter,
   index_mask_select,
+  loss_nll,
+  loss_nll_backward,
   matmul_gemm,
   random_bernoulli,
   random_bernoulli_each,
@@ -341,6 +357,8 @@ export const K = {
   sort_topk,
   ternary_addcdiv,
   ternary_addcmul,
+  ternary_bce_backward,
+  ternary_bce_logits,
   ternary_clamp,
   ternary_lerp,
   ternary_where,

@@ -6,18 +6,30 @@ import * as F from "../src/autograd/formulas.ts";
 /** An operator that is written with others. */
 export function compositeOf(name: string): unknown {
   switch (name) {
+    case "aminmax":
+      return C.aminmax;
     case "argwhere":
       return C.argwhere;
     case "bfloat16":
       return C.bfloat16;
+    case "bilinear":
+      return C.bilinear;
+    case "binaryCrossEntropy":
+      return C.binaryCrossEntropy;
+    case "binaryCrossEntropyWithLogits":
+      return C.binaryCrossEntropyWithLogits;
     case "bincount":
       return C.bincount;
+    case "blockDiag":
+      return C.blockDiag;
     case "bool":
       return C.bool;
     case "broadcastTo":
       return C.broadcastTo;
     case "byte":
       return C.byte;
+    case "cdist":
+      return C.cdist;
     case "cdouble":
       return C.cdouble;
     case "celuInplace":
@@ -34,14 +46,28 @@ export function compositeOf(name: string): unknown {
       return C.conj;
     case "contiguous":
       return C.contiguous;
+    case "cosineEmbeddingLoss":
+      return C.cosineEmbeddingLoss;
+    case "cosineSimilarity":
+      return C.cosineSimilarity;
+    case "countNonzero":
+      return C.countNonzero;
     case "cpu":
       return C.cpu;
+    case "crossEntropy":
+      return C.crossEntropy;
     case "cuda":
       return C.cuda;
     case "detach":
       return C.detach;
     case "detachInplace_":
       return C.detachInplace_;
+    case "diag":
+      return C.diag;
+    case "diagflat":
+      return C.diagflat;
+    case "diagonalScatter":
+      return C.diagonalScatter;
     case "diff":
       return C.diff;
     case "double":
@@ -50,10 +76,16 @@ export function compositeOf(name: string): unknown {
       return C.dropout;
     case "dstack":
       return C.dstack;
+    case "einsum":
+      return C.einsum;
     case "elu":
       return C.elu;
     case "eluInplace":
       return C.eluInplace;
+    case "embedding":
+      return C.embedding;
+    case "embeddingBag":
+      return C.embeddingBag;
     case "expandAs":
       return C.expandAs;
     case "flatten":
@@ -80,6 +112,8 @@ export function compositeOf(name: string): unknown {
       return C.functionalSoftmax;
     case "functionalThreshold":
       return C.functionalThreshold;
+    case "gaussianNllLoss":
+      return C.gaussianNllLoss;
     case "gelu":
       return C.gelu;
     case "glu":
@@ -94,6 +128,8 @@ export function compositeOf(name: string): unknown {
       return C.hardtanh;
     case "hardtanhInplace":
       return C.hardtanhInplace;
+    case "hingeEmbeddingLoss":
+      return C.hingeEmbeddingLoss;
     case "hstack":
       return C.hstack;
     case "huberLoss":
@@ -112,6 +148,8 @@ export function compositeOf(name: string): unknown {
       return C.isSetTo;
     case "isreal":
       return C.isreal;
+    case "klDiv":
+      return C.klDiv;
     case "l1Loss":
       return C.l1Loss;
     case "layerNorm":
@@ -120,6 +158,8 @@ export function compositeOf(name: string): unknown {
       return C.leakyRelu;
     case "leakyReluInplace":
       return C.leakyReluInplace;
+    case "linalgDiagonal":
+      return C.linalgDiagonal;
     case "linear":
       return C.linear;
     case "logSoftmax":
@@ -128,12 +168,16 @@ export function compositeOf(name: string): unknown {
       return C.logsigmoid;
     case "long":
       return C.long;
+    case "marginRankingLoss":
+      return C.marginRankingLoss;
     case "matmul":
       return C.matmul;
     case "matrixTranspose":
       return C.matrixTranspose;
     case "maxOther":
       return C.maxOther;
+    case "meshgrid":
+      return C.meshgrid;
     case "minOther":
       return C.minOther;
     case "mish":
@@ -142,22 +186,32 @@ export function compositeOf(name: string): unknown {
       return C.movedim;
     case "mseLoss":
       return C.mseLoss;
+    case "multilabelSoftMarginLoss":
+      return C.multilabelSoftMarginLoss;
     case "nanmean":
       return C.nanmean;
     case "nanquantile":
       return C.nanquantile;
     case "narrow":
       return C.narrow;
+    case "nllLoss":
+      return C.nllLoss;
     case "nonzeroAsTuple":
       return C.nonzeroAsTuple;
     case "norm":
       return C.norm;
     case "normByName":
       return C.normByName;
+    case "oneHot":
+      return C.oneHot;
     case "outer":
       return C.outer;
+    case "pairwiseDistance":
+      return C.pairwiseDistance;
     case "pinMemory":
       return C.pinMemory;
+    case "poissonNllLoss":
+      return C.poissonNllLoss;
     case "polygamma":
       return C.polygamma;
     case "polygammaOf":
@@ -194,6 +248,8 @@ export function compositeOf(name: string): unknown {
       return C.resolveNeg;
     case "reverseDims":
       return C.reverseDims;
+    case "selectScatter":
+      return C.selectScatter;
     case "selu":
       return C.selu;
     case "seluInplace":
@@ -204,8 +260,12 @@ export function compositeOf(name: string): unknown {
       return C.short;
     case "silu":
       return C.silu;
+    case "sliceScatter":
+      return C.sliceScatter;
     case "smoothL1Loss":
       return C.smoothL1Loss;
+    case "softMarginLoss":
+      return C.softMarginLoss;
     case "softmax":
       return C.softmax;
     case "softmin":
@@ -232,6 +292,8 @@ export function compositeOf(name: string): unknown {
       return C.tensorSplitAt;
     case "tensorSplitBy":
       return C.tensorSplitBy;
+    case "tensordot":
+      return C.tensordot;
     case "thresholdInplace":
       return C.thresholdInplace;
     case "tile":
@@ -242,6 +304,8 @@ export function compositeOf(name: string): unknown {
       return C.toDtype;
     case "toOther":
       return C.toOther;
+    case "tripletMarginLoss":
+      return C.tripletMarginLoss;
     case "typeAs":
       return C.typeAs;
     case "typeOf":
@@ -285,6 +349,20 @@ export function formulaOf(name: string): unknown {
       return F.asStridedGrad;
     case "atan2Backward":
       return F.atan2Backward;
+    case "bceBackward":
+      return F.bceBackward;
+    case "bceCurve":
+      return F.bceCurve;
+    case "bceLogitsBackward":
+      return F.bceLogitsBackward;
+    case "bceLogitsTargetBackward":
+      return F.bceLogitsTargetBackward;
+    case "bceSlope":
+      return F.bceSlope;
+    case "bceTargetBackward":
+      return F.bceTargetBackward;
+    case "bceTargetCurve":
+      return F.bceTargetCurve;
     case "catBackward":
       return F.catBackward;
     case "celuBackward":
@@ -317,6 +395,8 @@ export function formulaOf(name: string): unknown {
       return F.eluResultBackward;
     case "eluResultDoubleBackward":
       return F.eluResultDoubleBackward;
+    case "embeddingBackward":
+      return F.embeddingBackward;
     case "errorSlope":
       return F.errorSlope;
     case "exp2Of":
@@ -375,6 +455,8 @@ export function formulaOf(name: string): unknown {
       return F.indexOf;
     case "indexPutBackward":
       return F.indexPutBackward;
+    case "indexReduceBackward":
+      return F.indexReduceBackward;
     case "indexSelectBackward":
       return F.indexSelectBackward;
     case "inverseErrorSlope":
@@ -427,6 +509,14 @@ export function formulaOf(name: string): unknown {
       return F.mulBackward;
     case "nansumBackward":
       return F.nansumBackward;
+    case "nllBackward":
+      return F.nllBackward;
+    case "nllDoubleBackward":
+      return F.nllDoubleBackward;
+    case "nllPlanesBackward":
+      return F.nllPlanesBackward;
+    case "nllPlanesDoubleBackward":
+      return F.nllPlanesDoubleBackward;
     case "noGradient":
       return F.noGradient;
     case "notDerivable":
@@ -461,6 +551,8 @@ export function formulaOf(name: string): unknown {
       return F.scaled;
     case "scaledList":
       return F.scaledList;
+    case "scatterReduceBackward":
+      return F.scatterReduceBackward;
     case "selectBackward":
       return F.selectBackward;
     case "selectedBackward":
@@ -483,6 +575,8 @@ export function formulaOf(name: string): unknown {
       return F.sliceBackward;
     case "smoothL1Backward":
       return F.smoothL1Backward;
+    case "softMarginBackward":
+      return F.softMarginBackward;
     case "softmaxBackward":
       return F.softmaxBackward;
     case "softmaxDoubleBackward":

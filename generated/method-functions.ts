@@ -23,7 +23,9 @@ import type {
   BernoulliFloatArgs,
   BetaAlphaOptions,
   BitwiseAndArgs,
+  BitwiseLeftShiftArgs,
   BitwiseOrArgs,
+  BitwiseRightShiftArgs,
   BitwiseXorArgs,
   CauchyArgs,
   CauchyInplaceOptions,
@@ -46,6 +48,7 @@ import type {
   DivArgs,
   DivInplaceOptions,
   DtypeOptions,
+  EndStepOptions,
   EqArgs,
   ExpandArgs,
   ExpandAsArgs,
@@ -62,6 +65,7 @@ import type {
   GtArgs,
   HeavisideArgs,
   HypotArgs,
+  IncludeSelfOptions,
   IndexAddIndexArgs,
   IndexAddInplaceArgs,
   IndexAddInplaceOptions,
@@ -77,6 +81,9 @@ import type {
   IndexFillValueScalarArgs,
   IndexPutArgs,
   IndexPutValuesArgs,
+  IndexReduceIndexArgs,
+  IndexReduceInplaceArgs,
+  IndexReduceSourceArgs,
   IsSetToArgs,
   LcmArgs,
   LdexpArgs,
@@ -128,8 +135,8 @@ import type {
   ResizeAsArgs,
   RoundOptions,
   ScatterAddInplaceArgs,
-  ScatterDimArgs,
   ScatterDimDimArgs,
+  ScatterDimIndexValueReduceArgs,
   ScatterDimInplaceArgs,
   ScatterIndexArgs,
   ScatterIndexSrcReduceOutArgs,
@@ -137,6 +144,10 @@ import type {
   ScatterIndexValueReduceOutArgs,
   ScatterInplaceArgs,
   ScatterOptions,
+  ScatterReduceIndexArgs,
+  ScatterReduceReduceArgs,
+  ScatterReduceSrcArgs,
+  ScatterReduceTwoArgs,
   ScatterSrcArgs,
   ScatterSrcTensorArgs,
   ScatterValueReduceOutArgs,
@@ -146,12 +157,11 @@ import type {
   SetSizeInplaceOptions,
   SetStrideInplaceOptions,
   SliceArgs,
-  SliceEndOptions,
-  SliceStartOptions,
-  SliceStepOptions,
   SqueezeArgs,
   SqueezeDimsArgs,
+  StartEndStepOptions,
   StdGeneratorOptions,
+  StepOptions,
   SubArgs,
   SumToSizeArgs,
   ToArgs,
@@ -165,6 +175,8 @@ import type {
   ToOtherArgs,
   TransposeArgs,
   TransposeDim1Args,
+  TrilInplaceArgs,
+  TriuInplaceArgs,
   TrueDivideArgs,
   TypeArgs,
   TypeAsArgs,
@@ -962,6 +974,37 @@ export function bitwiseAnd_(self: unknown, other?: unknown, options?: unknown): 
 }
 
 /**
+ * The bits of integers moved up by `other` places; 0 where there are no such places.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for bools, floating and complex tensors
+ * @example
+ * ```ts
+ * tensor([3n]).bitwiseLeftShift_(tensor([2n])) // tensor([12])
+ * ```
+ * @torch torch.bitwise_left_shift_
+ */
+export function bitwiseLeftShift_(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+/** The bits of integers moved up by `other` places. @torch torch.bitwise_left_shift_ */
+export function bitwiseLeftShift_(options: { input: Tensor | Scalar } & Omit<BitwiseLeftShiftArgs, "out">): Tensor;
+/** The bits of integers moved up by `other` places. @torch torch.bitwise_left_shift_ */
+export function bitwiseLeftShift_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<BitwiseLeftShiftArgs, "out">): Tensor;
+export function bitwiseLeftShift_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("bitwiseLeftShift_", $T("bitwiseLeftShift_", [O.bitwise_left_shift_]), [self, other, options]);
+    A.bad("bitwiseLeftShift_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("bitwiseLeftShift_", $T("bitwiseLeftShift_", [O.bitwise_left_shift_]), [self, other, options]);
+    A.operand("bitwiseLeftShift_", "other", other);
+  }
+  if (options === undefined) return O.bitwise_left_shift_(self, other);
+  if (!A.knowsAll("bitwiseLeftShift_", options, [])) {
+    return A.byName("bitwiseLeftShift_", $T("bitwiseLeftShift_", [O.bitwise_left_shift_]), [self, other, options]);
+  }
+  return O.bitwise_left_shift_(self, other);
+}
+
+/**
  * All bits of an integer turned over; the opposite of a bool.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for floating and complex tensors
@@ -1015,6 +1058,37 @@ export function bitwiseOr_(self: unknown, other?: unknown, options?: unknown): T
     return A.byName("bitwiseOr_", $T("bitwiseOr_", [O.bitwise_or_]), [self, other, options]);
   }
   return O.bitwise_or_(self, other);
+}
+
+/**
+ * The bits of integers moved down by `other` places, the sign filled in.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for bools, floating and complex tensors
+ * @example
+ * ```ts
+ * tensor([-8n]).bitwiseRightShift_(tensor([1n])) // tensor([-4])
+ * ```
+ * @torch torch.bitwise_right_shift_
+ */
+export function bitwiseRightShift_(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+/** The bits of integers moved down by `other` places, the sign filled in. @torch torch.bitwise_right_shift_ */
+export function bitwiseRightShift_(options: { input: Tensor | Scalar } & Omit<BitwiseRightShiftArgs, "out">): Tensor;
+/** The bits of integers moved down by `other` places, the sign filled in. @torch torch.bitwise_right_shift_ */
+export function bitwiseRightShift_(input: Tensor | Scalar, other: Tensor | Scalar | Omit<BitwiseRightShiftArgs, "out">): Tensor;
+export function bitwiseRightShift_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.goesByTable(self)) return A.byName("bitwiseRightShift_", $T("bitwiseRightShift_", [O.bitwise_right_shift_]), [self, other, options]);
+    A.bad("bitwiseRightShift_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.goesByTable(other)) return A.byName("bitwiseRightShift_", $T("bitwiseRightShift_", [O.bitwise_right_shift_]), [self, other, options]);
+    A.operand("bitwiseRightShift_", "other", other);
+  }
+  if (options === undefined) return O.bitwise_right_shift_(self, other);
+  if (!A.knowsAll("bitwiseRightShift_", options, [])) {
+    return A.byName("bitwiseRightShift_", $T("bitwiseRightShift_", [O.bitwise_right_shift_]), [self, other, options]);
+  }
+  return O.bitwise_right_shift_(self, other);
 }
 
 /**
@@ -2367,6 +2441,34 @@ export function indexPut_(options: { input: Tensor } & IndexPutArgs): Tensor;
 export function indexPut_(input: Tensor, indices: readonly (Tensor | IndexList | null)[], values: Tensor | IndexPutValuesArgs): Tensor;
 export function indexPut_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexPut_", $T("indexPut_", [O.index_put_]), args);
+}
+
+/**
+ * The tensor with the parts of `source` combined into those along a dimension that a vector of
+ * positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless
+ * `includeSelf` is false.
+ * Writes into the tensor itself, which is also returned.
+ * @throws IndexError for a position outside the dimension
+ * @throws RuntimeError when shapes or dtypes do not match
+ * @example
+ * ```ts
+ * ones(3).indexReduce_(0, [0, 0, 2], tensor([2, 3, 4]), "prod") // tensor([6., 1., 4.])
+ * ```
+ * @torch torch.index_reduce_
+ */
+export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOptions): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, options: Omit<IndexReduceSourceArgs, "out">): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+export function indexReduce_(input: Tensor, dim: number, options: Omit<IndexReduceIndexArgs, "out">): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+export function indexReduce_(input: Tensor, options: IndexReduceInplaceArgs): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+export function indexReduce_(options: { input: Tensor } & IndexReduceInplaceArgs): Tensor;
+/** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): Tensor;
+export function indexReduce_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexReduce_", $T("indexReduce_", [O.index_reduce_]), args);
 }
 
 /**
@@ -3844,9 +3946,9 @@ export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, 
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
 export function scatter_(input: Tensor, dim: number, options: Omit<ScatterIndexArgs, "out"> | Omit<ScatterIndexTensorIndexArgs, "out"> | Omit<ScatterIndexSrcReduceOutArgs, "out"> | Omit<ScatterIndexValueReduceOutArgs, "out">): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-export function scatter_(input: Tensor, options: ScatterInplaceArgs | ScatterDimInplaceArgs | ScatterDimArgs | ScatterDimDimArgs): Tensor;
+export function scatter_(input: Tensor, options: ScatterInplaceArgs | ScatterDimInplaceArgs | ScatterDimDimArgs | ScatterDimIndexValueReduceArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-export function scatter_(options: { input: Tensor } & ScatterInplaceArgs | { input: Tensor } & ScatterDimInplaceArgs | { input: Tensor } & ScatterDimArgs | { input: Tensor } & ScatterDimDimArgs): Tensor;
+export function scatter_(options: { input: Tensor } & ScatterInplaceArgs | { input: Tensor } & ScatterDimInplaceArgs | { input: Tensor } & ScatterDimDimArgs | { input: Tensor } & ScatterDimIndexValueReduceArgs): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
 export function scatter_(input: Tensor, dim: number, index: Tensor | IndexList, value: Scalar | Omit<ScatterValueScalarArgs, "out"> | Omit<ScatterValueReduceOutArgs, "out">): Tensor;
 /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
@@ -3876,6 +3978,32 @@ export function scatterAdd_(options: { input: Tensor } & ScatterAddInplaceArgs):
 export function scatterAdd_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor | Omit<ScatterSrcArgs, "out">): Tensor;
 export function scatterAdd_(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd_", $T("scatterAdd_", [O.scatter_add_]), args);
+}
+
+/**
+ * The tensor with the elements of `src` combined into those that `index` names along `dim`: their
+ * `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @example
+ * ```ts
+ * ones(3).scatterReduce_(0, [0, 0, 2], tensor([1, 2, 3]), "sum") // tensor([4., 1., 4.])
+ * ```
+ * @torch torch.scatter_reduce_
+ */
+export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOptions): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, options: Omit<ScatterReduceSrcArgs, "out">): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+export function scatterReduce_(input: Tensor, dim: number, options: Omit<ScatterReduceIndexArgs, "out">): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+export function scatterReduce_(input: Tensor, options: ScatterReduceTwoArgs): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+export function scatterReduce_(options: { input: Tensor } & ScatterReduceTwoArgs): Tensor;
+/** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): Tensor;
+export function scatterReduce_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scatterReduce_", $T("scatterReduce_", [O.scatter_reduce_two_]), args);
 }
 
 /**
@@ -4077,11 +4205,11 @@ export function sinh_(self: unknown, options?: unknown): Tensor {
  */
 export function slice(input: Tensor, dim?: number | SliceArgs): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
-export function slice(input: Tensor, dim: number, start: number | SliceStartOptions | null): Tensor;
+export function slice(input: Tensor, dim: number, start: number | StartEndStepOptions | null): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
-export function slice(input: Tensor, dim: number, start: number | null, end: number | SliceEndOptions | null): Tensor;
+export function slice(input: Tensor, dim: number, start: number | null, end: number | EndStepOptions | null): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
-export function slice(input: Tensor, dim: number, start: number | null, end: number | null, step: number | SliceStepOptions): Tensor;
+export function slice(input: Tensor, dim: number, start: number | null, end: number | null, step: number | StepOptions): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
 export function slice(input: Tensor | { input: Tensor } & SliceArgs): Tensor;
 export function slice(...args: unknown[]): Tensor {
@@ -4429,6 +4557,48 @@ export function transpose_(...args: unknown[]): Tensor {
 }
 
 /**
+ * The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above; zeros
+ * elsewhere.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for less than two dimensions
+ * @example
+ * ```ts
+ * ones(2, 2).tril_() // tensor([[1., 0.],
+ *         [1., 1.]])
+ * ```
+ * @torch torch.tril_
+ */
+export function tril_(input: Tensor, diagonal?: number | TrilInplaceArgs): Tensor;
+/** The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above. @torch torch.tril_ */
+export function tril_(input: Tensor | { input: Tensor } & TrilInplaceArgs): Tensor;
+export function tril_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.tril_(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tril_(args[0], args[1]);
+  return A.call<Tensor>("tril_", $T("tril_", [O.tril_]), args);
+}
+
+/**
+ * The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above; zeros
+ * elsewhere.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for less than two dimensions
+ * @example
+ * ```ts
+ * ones(2, 2).triu_(1) // tensor([[0., 1.],
+ *         [0., 0.]])
+ * ```
+ * @torch torch.triu_
+ */
+export function triu_(input: Tensor, diagonal?: number | TriuInplaceArgs): Tensor;
+/** The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above. @torch torch.triu_ */
+export function triu_(input: Tensor | { input: Tensor } & TriuInplaceArgs): Tensor;
+export function triu_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.triu_(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.triu_(args[0], args[1]);
+  return A.call<Tensor>("triu_", $T("triu_", [O.triu_]), args);
+}
+
+/**
  * self / other as real numbers; the same as `div` without a rounding mode.
  * Writes into the tensor itself, which is also returned.
  * @example
@@ -4733,8 +4903,10 @@ baddbmm_ [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","S
 bernoulli_ [[[["self","Tensor"],["p","Tensor"],["generator","Generator?",null]],2,0],[[["self","Tensor"],["p","Float",0.5],["generator","Generator?",null]],2,0]]
 bfloat16 [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 bitwiseAnd_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+bitwiseLeftShift_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
 bitwiseNot_ [[[["self","Tensor"]],1,0]]
 bitwiseOr_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
+bitwiseRightShift_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
 bitwiseXor_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
 bool [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 byte [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
@@ -4792,6 +4964,7 @@ indexAdd_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source",
 indexCopy_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"]],4,0]]
 indexFill_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Tensor"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,0]]
 indexPut_ [[[["self","Tensor"],["indices","Tensor?[]"],["values","Tensor"],["accumulate","Bool",false]],4,0]]
+indexReduce_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"],["reduce","String"],["includeSelf","Bool",true]],5,0]]
 int [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 isContiguous [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
 isPinned [[[["self","Tensor"]],1,0]]
@@ -4852,6 +5025,7 @@ round_ [[[["self","Tensor"]],1,0],[[["self","Tensor"],["decimals","Int"]],1,0]]
 rsqrt_ [[[["self","Tensor"]],1,0]]
 scatter_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"],["reduce","String"]],4,0],[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["value","Scalar"],["reduce","String"]],4,0]]
 scatterAdd_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"]],4,0]]
+scatterReduce_ [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["src","Tensor"],["reduce","String"],["includeSelf","Bool",true]],5,0]]
 set_ [[[["self","Tensor"],["source","Source?",null],["storageOffset","Int",0],["size","Dims?",null],["stride","Dims?",null]],5,0]]
 sgn_ [[[["self","Tensor"]],1,0]]
 short [[[["self","Tensor"],["memoryFormat","MemoryFormat?",null]],1,0]]
@@ -4874,6 +5048,8 @@ tan_ [[[["self","Tensor"]],1,0]]
 tanh_ [[[["self","Tensor"]],1,0]]
 to [[[["self","Tensor"],["dtype","DType"],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null],["device","Device?",null]],4,0],[[["self","Tensor"],["device","Device?",null],["dtype","DType?",null],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null]],5,0],[[["self","Tensor"],["other","Tensor"],["nonBlocking","Bool",false],["copy","Bool",false],["memoryFormat","MemoryFormat?",null]],4,0]]
 transpose_ [[[["self","Tensor"],["dim0","Dim"],["dim1","Dim"]],3,0]]
+tril_ [[[["self","Tensor"],["diagonal","Int",0]],2,0]]
+triu_ [[[["self","Tensor"],["diagonal","Int",0]],2,0]]
 trueDivide_ [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,0]]
 trunc_ [[[["self","Tensor"]],1,0]]
 type [[[["self","Tensor"],["dtype","DType"]],2,0]]

@@ -18,6 +18,7 @@ import type {
   AlphaOutOptions,
   AmaxArgs,
   AminArgs,
+  AminmaxOptions,
   AnyArgs,
   ArgmaxArgs,
   ArgminArgs,
@@ -38,7 +39,9 @@ import type {
   BincountArgs,
   BincountMinlengthOptions,
   BitwiseAndArgs,
+  BitwiseLeftShiftArgs,
   BitwiseOrArgs,
+  BitwiseRightShiftArgs,
   BitwiseXorArgs,
   BmmArgs,
   BroadcastToArgs,
@@ -62,6 +65,7 @@ import type {
   CopyInplaceOptions,
   CopysignArgs,
   CorrectionKeepdimOutOptions,
+  CountNonzeroArgs,
   CudaArgs,
   CudaNonBlockingOptions,
   CummaxArgs,
@@ -70,17 +74,24 @@ import type {
   CumprodInplaceArgs,
   CumsumArgs,
   CumsumInplaceArgs,
+  DiagArgs,
+  DiagEmbedArgs,
+  DiagEmbedDim1Options,
+  DiagEmbedDim2Options,
+  DiagflatArgs,
   DiagonalArgs,
-  DiagonalDim1Options,
-  DiagonalDim2Options,
+  DiagonalScatterArgs,
   DiffAppendOptions,
   DiffArgs,
   DiffDimOptions,
   DiffPrependOptions,
+  Dim1Dim2Options,
+  Dim2Options,
   DimKeepdimDtypeOutOptions,
   DimKeepdimInterpolationOutOptions,
   DimKeepdimOutsOptions,
   DimOptions,
+  DimStartEndStepOptions,
   DimsOptions,
   DivArgs,
   DivInplaceOptions,
@@ -88,6 +99,7 @@ import type {
   DotArgs,
   DtypeOptions,
   DtypeOutOptions,
+  EndStepOptions,
   EqArgs,
   EqualArgs,
   EqualNanOptions,
@@ -116,6 +128,8 @@ import type {
   HardshrinkArgs,
   HeavisideArgs,
   HypotArgs,
+  IncludeSelfOptions,
+  IncludeSelfOutOptions,
   IndexAddArgs,
   IndexAddIndexArgs,
   IndexAddInplaceArgs,
@@ -133,6 +147,10 @@ import type {
   IndexFillValueScalarArgs,
   IndexPutArgs,
   IndexPutValuesArgs,
+  IndexReduceArgs,
+  IndexReduceIndexArgs,
+  IndexReduceInplaceArgs,
+  IndexReduceSourceArgs,
   IndexSelectArgs,
   IndexSelectIndexArgs,
   InnerArgs,
@@ -212,6 +230,7 @@ import type {
   NormArgs,
   NormStringArgs,
   NormalArgs,
+  OffsetDim1Dim2Options,
   OutOptions,
   OuterArgs,
   OutsOptions,
@@ -248,6 +267,7 @@ import type {
   ScatterArgs,
   ScatterDimArgs,
   ScatterDimDimArgs,
+  ScatterDimIndexValueReduceArgs,
   ScatterDimInplaceArgs,
   ScatterIndexArgs,
   ScatterIndexSrcReduceOutArgs,
@@ -256,6 +276,10 @@ import type {
   ScatterInplaceArgs,
   ScatterOptions,
   ScatterReduceArgs,
+  ScatterReduceIndexArgs,
+  ScatterReduceReduceArgs,
+  ScatterReduceSrcArgs,
+  ScatterReduceTwoArgs,
   ScatterSrcArgs,
   ScatterSrcTensorArgs,
   ScatterValueArgs,
@@ -263,15 +287,15 @@ import type {
   ScatterValueScalarArgs,
   ScatterValuereduceArgs,
   SelectArgs,
-  SelectIndexArgs,
+  SelectScatterArgs,
+  SelectScatterDimArgs,
+  SelectScatterIndexArgs,
   SetArgs,
   SetInplaceOptions,
   SetSizeInplaceOptions,
   SetStrideInplaceOptions,
   SliceArgs,
-  SliceEndOptions,
-  SliceStartOptions,
-  SliceStepOptions,
+  SliceScatterArgs,
   SoftmaxArgs,
   SortDescendingOptions,
   SortOptions,
@@ -281,10 +305,12 @@ import type {
   SplitWithSizesArgs,
   SqueezeArgs,
   SqueezeDimsArgs,
+  StartEndStepOptions,
   StdArgs,
   StdCorrectionArgs,
   StdGeneratorOptions,
   StdUnbiasedArgs,
+  StepOptions,
   SubArgs,
   SumArgs,
   SumToSizeArgs,
@@ -310,6 +336,10 @@ import type {
   TopkSortedOptions,
   TransposeArgs,
   TransposeDim1Args,
+  TrilArgs,
+  TrilInplaceArgs,
+  TriuArgs,
+  TriuInplaceArgs,
   TrueDivideArgs,
   TypeArgs,
   TypeAsArgs,
@@ -694,6 +724,16 @@ export interface TensorMethods {
   amin(dim: number | readonly number[] | null, keepdim: boolean | KeepdimOutOptions): Tensor;
   /** The smallest elements over one or several dimensions. @torch torch.amin */
   amin(dim: number | readonly number[] | null, keepdim: boolean, options: OutOptions): Tensor;
+  /**
+   * The smallest and the greatest element, of all or along a dimension.
+   * @throws RuntimeError when there is no element
+   * @example
+   * ```ts
+   * aminmax(tensor([3, 1, 2])).min // tensor(1.)
+   * ```
+   * @torch torch.aminmax
+   */
+  aminmax(options?: AminmaxOptions): Named<readonly ["min","max"]>;
   /**
    * True when some element is nonzero.
    * True where some element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
@@ -1167,6 +1207,31 @@ export interface TensorMethods {
    */
   bitwiseAnd_(other: Tensor | Scalar | Omit<BitwiseAndArgs, "out">): this;
   /**
+   * The bits of integers moved up by `other` places; 0 where there are no such places.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+   * integer dtype or bool
+   * @throws NotImplementedError for bools, floating and complex tensors
+   * @example
+   * ```ts
+   * bitwiseLeftShift(tensor([3n]), tensor([2n])) // tensor([12])
+   * ```
+   * @torch torch.bitwise_left_shift
+   */
+  bitwiseLeftShift(other: Tensor | Scalar | BitwiseLeftShiftArgs): Tensor;
+  /** The bits of integers moved up by `other` places. @torch torch.bitwise_left_shift */
+  bitwiseLeftShift(other: Tensor | Scalar, options: OutOptions): Tensor;
+  /**
+   * The bits of integers moved up by `other` places; 0 where there are no such places.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for bools, floating and complex tensors
+   * @example
+   * ```ts
+   * tensor([3n]).bitwiseLeftShift_(tensor([2n])) // tensor([12])
+   * ```
+   * @torch torch.bitwise_left_shift_
+   */
+  bitwiseLeftShift_(other: Tensor | Scalar | Omit<BitwiseLeftShiftArgs, "out">): this;
+  /**
    * All bits of an integer turned over; the opposite of a bool.
    * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
    * @throws NotImplementedError for floating and complex tensors
@@ -1213,6 +1278,31 @@ export interface TensorMethods {
    * @torch torch.bitwise_or_
    */
   bitwiseOr_(other: Tensor | Scalar | Omit<BitwiseOrArgs, "out">): this;
+  /**
+   * The bits of integers moved down by `other` places, the sign filled in.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+   * integer dtype or bool
+   * @throws NotImplementedError for bools, floating and complex tensors
+   * @example
+   * ```ts
+   * bitwiseRightShift(tensor([-8n]), tensor([1n])) // tensor([-4])
+   * ```
+   * @torch torch.bitwise_right_shift
+   */
+  bitwiseRightShift(other: Tensor | Scalar | BitwiseRightShiftArgs): Tensor;
+  /** The bits of integers moved down by `other` places, the sign filled in. @torch torch.bitwise_right_shift */
+  bitwiseRightShift(other: Tensor | Scalar, options: OutOptions): Tensor;
+  /**
+   * The bits of integers moved down by `other` places, the sign filled in.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for bools, floating and complex tensors
+   * @example
+   * ```ts
+   * tensor([-8n]).bitwiseRightShift_(tensor([1n])) // tensor([-4])
+   * ```
+   * @torch torch.bitwise_right_shift_
+   */
+  bitwiseRightShift_(other: Tensor | Scalar | Omit<BitwiseRightShiftArgs, "out">): this;
   /**
    * The bitwise exclusive or of integers or bools.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -1591,6 +1681,15 @@ export interface TensorMethods {
    */
   cosh_(): this;
   /**
+   * How many elements are not zero, of all or along dimensions.
+   * @example
+   * ```ts
+   * countNonzero(tensor([0, 5, 7])) // tensor(2)
+   * ```
+   * @torch torch.count_nonzero
+   */
+  countNonzero(dim?: number | readonly number[] | CountNonzeroArgs | null): Tensor;
+  /**
    * The tensor on the CPU.
    * @example
    * ```ts
@@ -1731,6 +1830,47 @@ export interface TensorMethods {
    */
   detach_(): this;
   /**
+   * A copy of a matrix's diagonal, or for a vector the matrix with it on its diagonal.
+   * @throws RuntimeError for other numbers of dimensions
+   * @example
+   * ```ts
+   * diag(tensor([1, 2])) // tensor([[1., 0.],
+   *         [0., 2.]])
+   * ```
+   * @torch torch.diag
+   */
+  diag(diagonal?: number | DiagArgs): Tensor;
+  /** A copy of a matrix's diagonal, or for a vector the matrix with it on its diagonal. @torch torch.diag */
+  diag(diagonal: number, options: OutOptions): Tensor;
+  /**
+   * Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the
+   * result.
+   * @throws RuntimeError when the two dimensions are one
+   * @example
+   * ```ts
+   * tensor([1, 2]).diagEmbed() // tensor([[1., 0.],
+   *         [0., 2.]])
+   * ```
+   * @torch torch.diag_embed
+   */
+  diagEmbed(offset?: number | DiagEmbedArgs): Tensor;
+  /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+  diagEmbed(offset: number, dim1: number | DiagEmbedDim1Options): Tensor;
+  /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+  diagEmbed(offset: number, dim1: number, dim2: number | DiagEmbedDim2Options): Tensor;
+  /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
+  diagEmbed(offset: number, dim1: number, dim2: number, options: OutOptions): Tensor;
+  /**
+   * The matrix with all elements on its diagonal, row by row.
+   * @example
+   * ```ts
+   * diagflat(tensor([1, 2])) // tensor([[1., 0.],
+   *         [0., 2.]])
+   * ```
+   * @torch torch.diagflat
+   */
+  diagflat(offset?: number | DiagflatArgs): Tensor;
+  /**
    * The diagonal of two dimensions, as the last dimension.
    * A view: it shares the memory of the tensor.
    * @example
@@ -1741,9 +1881,26 @@ export interface TensorMethods {
    */
   diagonal(offset?: number | DiagonalArgs): Tensor;
   /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
-  diagonal(offset: number, dim1: number | DiagonalDim1Options): Tensor;
+  diagonal(offset: number, dim1: number | Dim1Dim2Options): Tensor;
   /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
-  diagonal(offset: number, dim1: number, dim2: number | DiagonalDim2Options): Tensor;
+  diagonal(offset: number, dim1: number, dim2: number | Dim2Options): Tensor;
+  /**
+   * A copy whose diagonal is `src`.
+   * @throws RuntimeError when the shapes differ
+   * @example
+   * ```ts
+   * diagonalScatter(zeros(2, 2), tensor([5, 6])) // tensor([[5., 0.],
+   *         [0., 6.]])
+   * ```
+   * @torch torch.diagonal_scatter
+   */
+  diagonalScatter(src: Tensor | DiagonalScatterArgs): Tensor;
+  /** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+  diagonalScatter(src: Tensor, offset: number | OffsetDim1Dim2Options): Tensor;
+  /** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+  diagonalScatter(src: Tensor, offset: number, dim1: number | Dim1Dim2Options): Tensor;
+  /** A copy whose diagonal is `src`. @torch torch.diagonal_scatter */
+  diagonalScatter(src: Tensor, offset: number, dim1: number, dim2: number | Dim2Options): Tensor;
   /**
    * What each element along a dimension is more than the one before it, `n` times over. `prepend` and
    * `append` are joined to the ends first.
@@ -2661,6 +2818,49 @@ export interface TensorMethods {
   indexPut_(indices: readonly (Tensor | IndexList | null)[], values: Tensor, accumulate: boolean | AccumulateOptions): this;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
   indexPut_(options: IndexPutArgs): this;
+  /**
+   * The tensor with the parts of `source` combined into those along a dimension that a vector of
+   * positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless
+   * `includeSelf` is false.
+   * @throws IndexError for a position outside the dimension
+   * @throws RuntimeError when shapes or dtypes do not match
+   * @example
+   * ```ts
+   * ones(3).indexReduce(0, [0, 0, 2], tensor([2, 3, 4]), "prod") // tensor([6., 1., 4.])
+   * ```
+   * @torch torch.index_reduce
+   */
+  indexReduce(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+  indexReduce(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options: IncludeSelfOutOptions): Tensor;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+  indexReduce(dim: number, index: Tensor | IndexList, options: IndexReduceSourceArgs): Tensor;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+  indexReduce(dim: number, options: IndexReduceIndexArgs): Tensor;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
+  indexReduce(options: IndexReduceArgs): Tensor;
+  /**
+   * The tensor with the parts of `source` combined into those along a dimension that a vector of
+   * positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless
+   * `includeSelf` is false.
+   * Writes into the tensor itself, which is also returned.
+   * @throws IndexError for a position outside the dimension
+   * @throws RuntimeError when shapes or dtypes do not match
+   * @example
+   * ```ts
+   * ones(3).indexReduce_(0, [0, 0, 2], tensor([2, 3, 4]), "prod") // tensor([6., 1., 4.])
+   * ```
+   * @torch torch.index_reduce_
+   */
+  indexReduce_(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): this;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+  indexReduce_(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options: IncludeSelfOptions): this;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+  indexReduce_(dim: number, index: Tensor | IndexList, options: Omit<IndexReduceSourceArgs, "out">): this;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+  indexReduce_(dim: number, options: Omit<IndexReduceIndexArgs, "out">): this;
+  /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
+  indexReduce_(options: IndexReduceInplaceArgs): this;
   /**
    * The parts along a dimension that a vector of positions names, in its order.
    * @throws IndexError for a position outside the dimension
@@ -4466,7 +4666,7 @@ export interface TensorMethods {
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
   scatter(dim: number, options: ScatterIndexArgs | ScatterIndexTensorIndexArgs | ScatterIndexSrcReduceOutArgs | ScatterIndexValueReduceOutArgs): Tensor;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
-  scatter(options: ScatterArgs | ScatterValueArgs | ScatterReduceArgs | ScatterValuereduceArgs): Tensor;
+  scatter(options: ScatterArgs | ScatterValueArgs | ScatterDimArgs | ScatterValuereduceArgs): Tensor;
   /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
    * element is named more than once, the last one stays.
@@ -4492,7 +4692,7 @@ export interface TensorMethods {
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
   scatter_(dim: number, options: Omit<ScatterIndexArgs, "out"> | Omit<ScatterIndexTensorIndexArgs, "out"> | Omit<ScatterIndexSrcReduceOutArgs, "out"> | Omit<ScatterIndexValueReduceOutArgs, "out">): this;
   /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
-  scatter_(options: ScatterInplaceArgs | ScatterDimInplaceArgs | ScatterDimArgs | ScatterDimDimArgs): this;
+  scatter_(options: ScatterInplaceArgs | ScatterDimInplaceArgs | ScatterDimDimArgs | ScatterDimIndexValueReduceArgs): this;
   /**
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
    * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
@@ -4525,6 +4725,45 @@ export interface TensorMethods {
   /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
   scatterAdd_(options: ScatterAddInplaceArgs): this;
   /**
+   * The tensor with the elements of `src` combined into those that `index` names along `dim`: their
+   * `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false.
+   * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @example
+   * ```ts
+   * ones(3).scatterReduce(0, [0, 0, 2], tensor([1, 2, 3]), "sum") // tensor([4., 1., 4.])
+   * ```
+   * @torch torch.scatter_reduce
+   */
+  scatterReduce(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+  scatterReduce(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options: IncludeSelfOutOptions): Tensor;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+  scatterReduce(dim: number, index: Tensor | IndexList, options: ScatterReduceSrcArgs): Tensor;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+  scatterReduce(dim: number, options: ScatterReduceIndexArgs): Tensor;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
+  scatterReduce(options: ScatterReduceArgs): Tensor;
+  /**
+   * The tensor with the elements of `src` combined into those that `index` names along `dim`: their
+   * `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @example
+   * ```ts
+   * ones(3).scatterReduce_(0, [0, 0, 2], tensor([1, 2, 3]), "sum") // tensor([4., 1., 4.])
+   * ```
+   * @torch torch.scatter_reduce_
+   */
+  scatterReduce_(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): this;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+  scatterReduce_(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options: IncludeSelfOptions): this;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+  scatterReduce_(dim: number, index: Tensor | IndexList, options: Omit<ScatterReduceSrcArgs, "out">): this;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+  scatterReduce_(dim: number, options: Omit<ScatterReduceIndexArgs, "out">): this;
+  /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
+  scatterReduce_(options: ScatterReduceTwoArgs): this;
+  /**
    * One position of a dimension, which goes away.
    * A view: it shares the memory of the tensor.
    * @throws IndexError when the index is out of range
@@ -4534,9 +4773,24 @@ export interface TensorMethods {
    * ```
    * @torch torch.select
    */
-  select(dim: number, index: number | SelectIndexArgs): Tensor;
+  select(dim: number, index: number | SelectScatterIndexArgs): Tensor;
   /** One position of a dimension, which goes away. @torch torch.select */
   select(options: SelectArgs): Tensor;
+  /**
+   * A copy with `src` at one position of a dimension.
+   * @throws RuntimeError when the shapes differ
+   * @example
+   * ```ts
+   * selectScatter(zeros(2, 1), tensor([5]), 0, 1) // tensor([[0.],
+   *         [5.]])
+   * ```
+   * @torch torch.select_scatter
+   */
+  selectScatter(src: Tensor, dim: number, index: number | SelectScatterIndexArgs): Tensor;
+  /** A copy with `src` at one position of a dimension. @torch torch.select_scatter */
+  selectScatter(src: Tensor, options: SelectScatterDimArgs): Tensor;
+  /** A copy with `src` at one position of a dimension. @torch torch.select_scatter */
+  selectScatter(options: SelectScatterArgs): Tensor;
   /**
    * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
    * Writes into the tensor itself, which is also returned.
@@ -4715,11 +4969,29 @@ export interface TensorMethods {
    */
   slice(dim?: number | SliceArgs): Tensor;
   /** A range of positions of a dimension. @torch torch.slice */
-  slice(dim: number, start: number | SliceStartOptions | null): Tensor;
+  slice(dim: number, start: number | StartEndStepOptions | null): Tensor;
   /** A range of positions of a dimension. @torch torch.slice */
-  slice(dim: number, start: number | null, end: number | SliceEndOptions | null): Tensor;
+  slice(dim: number, start: number | null, end: number | EndStepOptions | null): Tensor;
   /** A range of positions of a dimension. @torch torch.slice */
-  slice(dim: number, start: number | null, end: number | null, step: number | SliceStepOptions): Tensor;
+  slice(dim: number, start: number | null, end: number | null, step: number | StepOptions): Tensor;
+  /**
+   * A copy with `src` in a slice of a dimension.
+   * @throws RuntimeError when the shapes differ
+   * @example
+   * ```ts
+   * sliceScatter(zeros(3), tensor([5]), 0, 1, 2) // tensor([0., 5., 0.])
+   * ```
+   * @torch torch.slice_scatter
+   */
+  sliceScatter(src: Tensor | SliceScatterArgs): Tensor;
+  /** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+  sliceScatter(src: Tensor, dim: number | DimStartEndStepOptions): Tensor;
+  /** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+  sliceScatter(src: Tensor, dim: number, start: number | StartEndStepOptions | null): Tensor;
+  /** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+  sliceScatter(src: Tensor, dim: number, start: number | null, end: number | EndStepOptions | null): Tensor;
+  /** A copy with `src` in a slice of a dimension. @torch torch.slice_scatter */
+  sliceScatter(src: Tensor, dim: number, start: number | null, end: number | null, step: number | StepOptions): Tensor;
   /**
    * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
    * @throws NotImplementedError for integers
@@ -5201,6 +5473,60 @@ export interface TensorMethods {
   /** Two dimensions exchanged. @torch torch.transpose_ */
   transpose_(options: TransposeArgs): this;
   /**
+   * The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above; zeros
+   * elsewhere.
+   * @throws RuntimeError for less than two dimensions
+   * @example
+   * ```ts
+   * ones(2, 2).tril() // tensor([[1., 0.],
+   *         [1., 1.]])
+   * ```
+   * @torch torch.tril
+   */
+  tril(diagonal?: number | TrilArgs): Tensor;
+  /** The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above. @torch torch.tril */
+  tril(diagonal: number, options: OutOptions): Tensor;
+  /**
+   * The lower triangle of matrices, with the given diagonal: 0 the main one, 1 that above; zeros
+   * elsewhere.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for less than two dimensions
+   * @example
+   * ```ts
+   * ones(2, 2).tril_() // tensor([[1., 0.],
+   *         [1., 1.]])
+   * ```
+   * @torch torch.tril_
+   */
+  tril_(diagonal?: number | TrilInplaceArgs): this;
+  /**
+   * The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above; zeros
+   * elsewhere.
+   * @throws RuntimeError for less than two dimensions
+   * @example
+   * ```ts
+   * ones(2, 2).triu(1) // tensor([[0., 1.],
+   *         [0., 0.]])
+   * ```
+   * @torch torch.triu
+   */
+  triu(diagonal?: number | TriuArgs): Tensor;
+  /** The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above. @torch torch.triu */
+  triu(diagonal: number, options: OutOptions): Tensor;
+  /**
+   * The upper triangle of matrices, from the given diagonal on: 0 the main one, 1 that above; zeros
+   * elsewhere.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for less than two dimensions
+   * @example
+   * ```ts
+   * ones(2, 2).triu_(1) // tensor([[0., 1.],
+   *         [0., 0.]])
+   * ```
+   * @torch torch.triu_
+   */
+  triu_(diagonal?: number | TriuInplaceArgs): this;
+  /**
    * self / other as real numbers; the same as `div` without a rounding mode.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
    * bools give the default float dtype
@@ -5640,6 +5966,10 @@ function $amin(this: Tensor, ...args: unknown[]) {
   return (F.amin as Unchecked)(this, ...args);
 }
 
+function $aminmax(this: Tensor, ...args: unknown[]) {
+  return (F.aminmax as Unchecked)(this, ...args);
+}
+
 function $any(this: Tensor, ...args: unknown[]) {
   return (F.any as Unchecked)(this, ...args);
 }
@@ -5796,6 +6126,14 @@ function $bitwiseAnd_(this: Tensor, other: unknown, options: unknown) {
   return (M.bitwiseAnd_ as Unchecked)(this, other, options);
 }
 
+function $bitwiseLeftShift(this: Tensor, other: unknown, options: unknown) {
+  return (F.bitwiseLeftShift as Unchecked)(this, other, options);
+}
+
+function $bitwiseLeftShift_(this: Tensor, other: unknown, options: unknown) {
+  return (M.bitwiseLeftShift_ as Unchecked)(this, other, options);
+}
+
 function $bitwiseNot(this: Tensor, options: unknown) {
   return (F.bitwiseNot as Unchecked)(this, options);
 }
@@ -5810,6 +6148,14 @@ function $bitwiseOr(this: Tensor, other: unknown, options: unknown) {
 
 function $bitwiseOr_(this: Tensor, other: unknown, options: unknown) {
   return (M.bitwiseOr_ as Unchecked)(this, other, options);
+}
+
+function $bitwiseRightShift(this: Tensor, other: unknown, options: unknown) {
+  return (F.bitwiseRightShift as Unchecked)(this, other, options);
+}
+
+function $bitwiseRightShift_(this: Tensor, other: unknown, options: unknown) {
+  return (M.bitwiseRightShift_ as Unchecked)(this, other, options);
 }
 
 function $bitwiseXor(this: Tensor, other: unknown, options: unknown) {
@@ -5936,6 +6282,10 @@ function $cosh_(this: Tensor, options: unknown) {
   return (M.cosh_ as Unchecked)(this, options);
 }
 
+function $countNonzero(this: Tensor, ...args: unknown[]) {
+  return (F.countNonzero as Unchecked)(this, ...args);
+}
+
 function $cpu(this: Tensor, ...args: unknown[]) {
   return (M.cpu as Unchecked)(this, ...args);
 }
@@ -5984,8 +6334,24 @@ function $detach_(this: Tensor, ...args: unknown[]) {
   return (M.detach_ as Unchecked)(this, ...args);
 }
 
+function $diag(this: Tensor, ...args: unknown[]) {
+  return (F.diag as Unchecked)(this, ...args);
+}
+
+function $diagEmbed(this: Tensor, ...args: unknown[]) {
+  return (F.diagEmbed as Unchecked)(this, ...args);
+}
+
+function $diagflat(this: Tensor, ...args: unknown[]) {
+  return (F.diagflat as Unchecked)(this, ...args);
+}
+
 function $diagonal(this: Tensor, ...args: unknown[]) {
   return (F.diagonal as Unchecked)(this, ...args);
+}
+
+function $diagonalScatter(this: Tensor, ...args: unknown[]) {
+  return (F.diagonalScatter as Unchecked)(this, ...args);
 }
 
 function $diff(this: Tensor, ...args: unknown[]) {
@@ -6278,6 +6644,14 @@ function $indexPut(this: Tensor, ...args: unknown[]) {
 
 function $indexPut_(this: Tensor, ...args: unknown[]) {
   return (M.indexPut_ as Unchecked)(this, ...args);
+}
+
+function $indexReduce(this: Tensor, ...args: unknown[]) {
+  return (F.indexReduce as Unchecked)(this, ...args);
+}
+
+function $indexReduce_(this: Tensor, ...args: unknown[]) {
+  return (M.indexReduce_ as Unchecked)(this, ...args);
 }
 
 function $indexSelect(this: Tensor, ...args: unknown[]) {
@@ -6856,8 +7230,20 @@ function $scatterAdd_(this: Tensor, ...args: unknown[]) {
   return (M.scatterAdd_ as Unchecked)(this, ...args);
 }
 
+function $scatterReduce(this: Tensor, ...args: unknown[]) {
+  return (F.scatterReduce as Unchecked)(this, ...args);
+}
+
+function $scatterReduce_(this: Tensor, ...args: unknown[]) {
+  return (M.scatterReduce_ as Unchecked)(this, ...args);
+}
+
 function $select(this: Tensor, ...args: unknown[]) {
   return (F.select as Unchecked)(this, ...args);
+}
+
+function $selectScatter(this: Tensor, ...args: unknown[]) {
+  return (F.selectScatter as Unchecked)(this, ...args);
 }
 
 function $set_(this: Tensor, ...args: unknown[]) {
@@ -6922,6 +7308,10 @@ function $sinh_(this: Tensor, options: unknown) {
 
 function $slice(this: Tensor, ...args: unknown[]) {
   return (M.slice as Unchecked)(this, ...args);
+}
+
+function $sliceScatter(this: Tensor, ...args: unknown[]) {
+  return (F.sliceScatter as Unchecked)(this, ...args);
 }
 
 function $softmax(this: Tensor, ...args: unknown[]) {
@@ -7064,6 +7454,22 @@ function $transpose_(this: Tensor, ...args: unknown[]) {
   return (M.transpose_ as Unchecked)(this, ...args);
 }
 
+function $tril(this: Tensor, ...args: unknown[]) {
+  return (F.tril as Unchecked)(this, ...args);
+}
+
+function $tril_(this: Tensor, ...args: unknown[]) {
+  return (M.tril_ as Unchecked)(this, ...args);
+}
+
+function $triu(this: Tensor, ...args: unknown[]) {
+  return (F.triu as Unchecked)(this, ...args);
+}
+
+function $triu_(this: Tensor, ...args: unknown[]) {
+  return (M.triu_ as Unchecked)(this, ...args);
+}
+
 function $trueDivide(this: Tensor, other: unknown, options: unknown) {
   return (F.trueDivide as Unchecked)(this, other, options);
 }
@@ -7162,7 +7568,7 @@ function $zero_(this: Tensor, options: unknown) {
 
 /** The names of the members, with blanks between them. */
 export function memberNames(): string {
-  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diagonal diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half hardshrink heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prelu prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ select set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit tile to topk transpose transpose_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
+  return "T abs abs_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin aminmax any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan_ arctan2 arctan2_ arctanh arctanh_ argmax argmin argsort argwhere asStrided asStrided_ asin asin_ asinh asinh_ atan atan_ atan2 atan2_ atanh atanh_ baddbmm baddbmm_ bernoulli bernoulli_ bfloat16 bincount bitwiseAnd bitwiseAnd_ bitwiseLeftShift bitwiseLeftShift_ bitwiseNot bitwiseNot_ bitwiseOr bitwiseOr_ bitwiseRightShift bitwiseRightShift_ bitwiseXor bitwiseXor_ bmm bool broadcastTo byte cauchy_ cdouble ceil ceil_ cfloat char chunk clamp clamp_ clampMax clampMax_ clampMin clampMin_ clip clip_ clone conj contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ countNonzero cpu cuda cummax cummin cumprod cumprod_ cumsum cumsum_ deg2rad deg2rad_ detach detach_ diag diagEmbed diagflat diagonal diagonalScatter diff digamma digamma_ div div_ divide divide_ dot double eq eq_ equal erf erf_ erfc erfc_ erfinv erfinv_ exp exp_ exp2 exp2_ expand expandAs expm1 expm1_ exponential_ fill_ fix fix_ flatten flip fliplr flipud float floor floor_ floorDivide floorDivide_ fmax fmin fmod fmod_ frac frac_ gather gcd gcd_ ge ge_ geometric_ ger greater greater_ greaterEqual greaterEqual_ gt gt_ half hardshrink heaviside heaviside_ hypot hypot_ imag indexAdd indexAdd_ indexCopy indexCopy_ indexFill indexFill_ indexPut indexPut_ indexReduce indexReduce_ indexSelect inner int isContiguous isPinned isSetTo isclose isfinite isinf isnan isneginf isposinf isreal kthvalue lcm lcm_ ldexp ldexp_ le le_ lerp lerp_ less less_ lessEqual lessEqual_ lgamma lgamma_ log log_ log10 log10_ log1p log1p_ log2 log2_ logNormal_ logSoftmax logaddexp logaddexp2 logcumsumexp logicalAnd logicalAnd_ logicalNot logicalNot_ logicalOr logicalOr_ logicalXor logicalXor_ logit logit_ logsumexp long lt lt_ mT maskedFill maskedFill_ maskedScatter maskedScatter_ maskedSelect matmul max maximum mean median min minimum mm mode moveaxis movedim mul mul_ multinomial multiply multiply_ mv nanToNum nanToNum_ nanmean nanmedian nanquantile nansum narrow ne ne_ neg neg_ negative negative_ newEmpty newEmptyStrided newFull newOnes newZeros nextafter nextafter_ nonzero norm normal_ notEqual notEqual_ outer permute pinMemory polygamma polygamma_ pow pow_ prelu prod put put_ quantile rad2deg rad2deg_ random_ ravel real reciprocal reciprocal_ relu relu_ remainder remainder_ repeat repeatInterleave reshape reshapeAs resize_ resizeAs_ resolveConj resolveNeg roll rot90 round round_ rsqrt rsqrt_ scatter scatter_ scatterAdd scatterAdd_ scatterReduce scatterReduce_ select selectScatter set_ sgn sgn_ short sigmoid sigmoid_ sign sign_ signbit sin sin_ sinc sinc_ sinh sinh_ slice sliceScatter softmax sort split splitWithSizes sqrt sqrt_ square square_ squeeze squeeze_ std sub sub_ subtract subtract_ sum sumToSize swapaxes swapaxes_ swapdims swapdims_ t t_ take takeAlongDim tan tan_ tanh tanh_ tensorSplit tile to topk transpose transpose_ tril tril_ triu triu_ trueDivide trueDivide_ trunc trunc_ type typeAs unbind unflatten unfold uniform_ unique uniqueConsecutive unsqueeze unsqueeze_ var variance vdot view viewAs viewAsComplex viewAsReal xlogy xlogy_ zero_";
 }
 
 /** The member of this name, for src/tensor/late-members.ts. */
@@ -7256,6 +7662,7 @@ function rareMemberOf(name: string): Member | undefined {
     case "allclose": return $allclose;
     case "amax": return $amax;
     case "amin": return $amin;
+    case "aminmax": return $aminmax;
     case "arccos": return $arccos;
     case "arccos_": return $arccos_;
     case "arccosh": return $arccosh;
@@ -7293,10 +7700,14 @@ function rareMemberOf(name: string): Member | undefined {
     case "bincount": return $bincount;
     case "bitwiseAnd": return $bitwiseAnd;
     case "bitwiseAnd_": return $bitwiseAnd_;
+    case "bitwiseLeftShift": return $bitwiseLeftShift;
+    case "bitwiseLeftShift_": return $bitwiseLeftShift_;
     case "bitwiseNot": return $bitwiseNot;
     case "bitwiseNot_": return $bitwiseNot_;
     case "bitwiseOr": return $bitwiseOr;
     case "bitwiseOr_": return $bitwiseOr_;
+    case "bitwiseRightShift": return $bitwiseRightShift;
+    case "bitwiseRightShift_": return $bitwiseRightShift_;
     case "bitwiseXor": return $bitwiseXor;
     case "bitwiseXor_": return $bitwiseXor_;
     case "bmm": return $bmm;
@@ -7325,6 +7736,7 @@ function rareMemberOf(name: string): Member | undefined {
     case "cos_": return $cos_;
     case "cosh": return $cosh;
     case "cosh_": return $cosh_;
+    case "countNonzero": return $countNonzero;
     case "cummax": return $cummax;
     case "cummin": return $cummin;
     case "cumprod": return $cumprod;
@@ -7334,7 +7746,11 @@ function rareMemberOf(name: string): Member | undefined {
     case "deg2rad": return $deg2rad;
     case "deg2rad_": return $deg2rad_;
     case "detach_": return $detach_;
+    case "diag": return $diag;
+    case "diagEmbed": return $diagEmbed;
+    case "diagflat": return $diagflat;
     case "diagonal": return $diagonal;
+    case "diagonalScatter": return $diagonalScatter;
     case "diff": return $diff;
     case "digamma": return $digamma;
     case "digamma_": return $digamma_;
@@ -7397,6 +7813,8 @@ function rareMemberOf(name: string): Member | undefined {
     case "indexFill_": return $indexFill_;
     case "indexPut": return $indexPut;
     case "indexPut_": return $indexPut_;
+    case "indexReduce": return $indexReduce;
+    case "indexReduce_": return $indexReduce_;
     case "inner": return $inner;
     case "int": return $int;
     case "isContiguous": return $isContiguous;
@@ -7523,6 +7941,9 @@ function rareMemberOf(name: string): Member | undefined {
     case "scatter_": return $scatter_;
     case "scatterAdd": return $scatterAdd;
     case "scatterAdd_": return $scatterAdd_;
+    case "scatterReduce": return $scatterReduce;
+    case "scatterReduce_": return $scatterReduce_;
+    case "selectScatter": return $selectScatter;
     case "set_": return $set_;
     case "sgn": return $sgn;
     case "sgn_": return $sgn_;
@@ -7538,6 +7959,7 @@ function rareMemberOf(name: string): Member | undefined {
     case "sinh": return $sinh;
     case "sinh_": return $sinh_;
     case "slice": return $slice;
+    case "sliceScatter": return $sliceScatter;
     case "sort": return $sort;
     case "splitWithSizes": return $splitWithSizes;
     case "sqrt_": return $sqrt_;
@@ -7560,6 +7982,10 @@ function rareMemberOf(name: string): Member | undefined {
     case "tile": return $tile;
     case "topk": return $topk;
     case "transpose_": return $transpose_;
+    case "tril": return $tril;
+    case "tril_": return $tril_;
+    case "triu": return $triu;
+    case "triu_": return $triu_;
     case "trueDivide": return $trueDivide;
     case "trueDivide_": return $trueDivide_;
     case "trunc": return $trunc;

@@ -2,8 +2,36 @@
 // biome-ignore-all lint: generated
 import type {
   AlphaInplaceOptions,
+  BiasOptions,
+  BilinearArgs,
+  BilinearInput2Args,
+  BilinearWeightArgs,
+  BinaryCrossEntropyArgs,
+  BinaryCrossEntropyTargetArgs,
+  BinaryCrossEntropyWithLogitsArgs,
+  BinaryCrossEntropyWithLogitsPosWeightOptions,
+  BinaryCrossEntropyWithLogitsReduceOptions,
+  BinaryCrossEntropyWithLogitsReductionOptions,
+  BinaryCrossEntropyWithLogitsSizeAverageOptions,
+  BinaryCrossEntropyWithLogitsTargetArgs,
+  BinaryCrossEntropyWithLogitsWeightOptions,
   CeluArgs,
   CeluInputArgs,
+  CosineEmbeddingLossArgs,
+  CosineEmbeddingLossInput2Args,
+  CosineEmbeddingLossTargetArgs,
+  CosineSimilarityArgs,
+  CosineSimilarityDimOptions,
+  CosineSimilarityX2Args,
+  CrossEntropyArgs,
+  CrossEntropyIgnoreIndexOptions,
+  CrossEntropyLabelSmoothingOptions,
+  CrossEntropyReduceOptions,
+  CrossEntropyReductionOptions,
+  CrossEntropySizeAverageOptions,
+  CrossEntropyTargetArgs,
+  CrossEntropyWeightOptions,
+  DiagonalAArgs,
   DimDtypeOptions,
   DimKeepdimDtypeOutOptions,
   DropoutArgs,
@@ -14,6 +42,30 @@ import type {
   EluAlphaOptions,
   EluArgs,
   EluInputArgs,
+  EmbeddingArgs,
+  EmbeddingBagArgs,
+  EmbeddingBagIncludeLastOffsetOptions,
+  EmbeddingBagMaxNormOptions,
+  EmbeddingBagModeOptions,
+  EmbeddingBagNormTypeOptions,
+  EmbeddingBagOffsetsOptions,
+  EmbeddingBagPaddingIdxOptions,
+  EmbeddingBagPerSampleWeightsOptions,
+  EmbeddingBagScaleGradByFreqOptions,
+  EmbeddingBagSparseOptions,
+  EmbeddingBagWeightArgs,
+  EmbeddingMaxNormOptions,
+  EmbeddingNormTypeOptions,
+  EmbeddingPaddingIdxOptions,
+  EmbeddingScaleGradByFreqOptions,
+  EmbeddingSparseOptions,
+  EmbeddingWeightArgs,
+  EpsOptions,
+  GaussianNllLossArgs,
+  GaussianNllLossEpsOptions,
+  GaussianNllLossFullOptions,
+  GaussianNllLossTargetArgs,
+  GaussianNllLossVarianceArgs,
   GeluArgs,
   GeluOptions,
   GluArgs,
@@ -26,17 +78,24 @@ import type {
   HardtanhMaxValScalarOptions,
   HardtanhMinValOptions,
   HardtanhMinValScalarOptions,
+  HingeEmbeddingLossArgs,
   HuberLossArgs,
   HuberLossDeltaOptions,
   HuberLossReductionOptions,
   HuberLossTargetArgs,
   IndexFillValueScalarArgs,
   KeepdimDtypeOutOptions,
+  KeepdimOptions,
+  KlDivArgs,
+  KlDivLogTargetOptions,
+  KlDivReduceOptions,
+  KlDivReductionOptions,
+  KlDivSizeAverageOptions,
+  KlDivTargetArgs,
   L1LossArgs,
   LambdOptions,
   LayerNormArgs,
   LayerNormBiasOptions,
-  LayerNormEpsOptions,
   LayerNormNormalizedShapeArgs,
   LayerNormWeightOptions,
   LeakyReluArgs,
@@ -44,16 +103,37 @@ import type {
   LeakyReluNegativeSlopeFloatOptions,
   LeakyReluNegativeSlopeOptions,
   LinearArgs,
-  LinearBiasOptions,
-  LinearWeightArgs,
   LogSoftmaxInputArgs,
   LogsigmoidArgs,
+  MarginRankingLossArgs,
+  MarginSizeAverageReduceReductionOptions,
   MishArgs,
   MseLossArgs,
   MseLossTargetArgs,
+  MultilabelSoftMarginLossArgs,
+  NllLossArgs,
+  NllLossIgnoreIndexOptions,
+  NllLossSizeAverageOptions,
+  NllLossTargetArgs,
+  NllLossWeightOptions,
+  OffsetDim1Dim2Options,
+  OneHotArgs,
+  OneHotNumClassesOptions,
+  PairwiseDistanceArgs,
+  PairwiseDistanceEpsOptions,
+  PairwiseDistancePOptions,
+  PairwiseDistanceX2Args,
+  PoissonNllLossArgs,
+  PoissonNllLossEpsOptions,
+  PoissonNllLossFullOptions,
+  PoissonNllLossLogInputOptions,
+  PoissonNllLossSizeAverageOptions,
+  PoissonNllLossTargetArgs,
   PreluInputArgs,
   PreluWeightArgs,
+  ReduceReductionOptions,
   ReduceReductionWeightOptions,
+  ReductionOptions,
   ReductionWeightOptions,
   Relu6Args,
   ReluArgs,
@@ -62,6 +142,7 @@ import type {
   SeluInputArgs,
   SiluArgs,
   SiluInplaceOptions,
+  SizeAverageReduceReductionOptions,
   SizeAverageReduceReductionWeightOptions,
   SmoothL1LossArgs,
   SmoothL1LossBetaOptions,
@@ -69,6 +150,8 @@ import type {
   SmoothL1LossReductionOptions,
   SmoothL1LossSizeAverageOptions,
   SmoothL1LossTargetArgs,
+  SoftMarginLossArgs,
+  SoftMarginLossTargetArgs,
   SoftmaxInputArgs,
   SoftminArgs,
   SoftplusArgs,
@@ -83,8 +166,16 @@ import type {
   ThresholdThresholdArgs,
   ThresholdThresholdScalarArgs,
   ThresholdValueArgs,
+  TripletMarginLossArgs,
+  TripletMarginLossEpsOptions,
+  TripletMarginLossMarginOptions,
+  TripletMarginLossNegativeArgs,
+  TripletMarginLossPOptions,
+  TripletMarginLossPositiveArgs,
+  TripletMarginLossSwapOptions,
   VectorNormArgs,
   WeightOptions,
+  WeightSizeAverageReduceReductionOptions,
 } from "./options.ts";
 import { lateNamespace } from "../src/tensor/late-members.ts";
 import { tellMissingFunctions } from "../src/tensor/missing.ts";
@@ -102,6 +193,82 @@ import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
+
+/**
+ * x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2).
+ * @throws RuntimeError when the sizes do not fit
+ * @example
+ * ```ts
+ * nn.functional.bilinear(tensor([[2]]), tensor([[3]]), tensor([[[10]]])) // tensor([[60.]])
+ * ```
+ * @torch torch.nn.functional.bilinear
+ */
+export function nn_functional_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor | BiasOptions | null): Tensor;
+/** x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2). @torch torch.nn.functional.bilinear */
+export function nn_functional_bilinear(input1: Tensor, options: BilinearInput2Args): Tensor;
+/** x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2). @torch torch.nn.functional.bilinear */
+export function nn_functional_bilinear(options: BilinearArgs): Tensor;
+/** x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2). @torch torch.nn.functional.bilinear */
+export function nn_functional_bilinear(input1: Tensor, input2: Tensor, weight: Tensor | BilinearWeightArgs): Tensor;
+export function nn_functional_bilinear(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_bilinear(args[0], args[1], args[2], null);
+  return A.call<Tensor>("bilinear", $T("nn_functional_bilinear", [O.nn_functional_bilinear]), args);
+}
+
+/**
+ * What probabilities cost: -log(input) where `target` is 1, -log(1 - input) where it is 0, times
+ * weights; no loss is above 100. Their mean, their sum, or (`reduction` "none") each of them.
+ * @throws RuntimeError for an input that is no probability
+ * @throws ValueError when the sizes differ
+ * @example
+ * ```ts
+ * nn.functional.binaryCrossEntropy(tensor([0.5]), tensor([1])) // tensor(0.6931)
+ * ```
+ * @torch torch.nn.functional.binary_cross_entropy
+ */
+export function nn_functional_binaryCrossEntropy(input: Tensor, target: Tensor, weight?: Tensor | WeightSizeAverageReduceReductionOptions | null): Tensor;
+/** What probabilities cost: -log(input) where `target` is 1, -log(1 - input) where it is 0, times weights. @torch torch.nn.functional.binary_cross_entropy */
+export function nn_functional_binaryCrossEntropy(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** What probabilities cost: -log(input) where `target` is 1, -log(1 - input) where it is 0, times weights. @torch torch.nn.functional.binary_cross_entropy */
+export function nn_functional_binaryCrossEntropy(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** What probabilities cost: -log(input) where `target` is 1, -log(1 - input) where it is 0, times weights. @torch torch.nn.functional.binary_cross_entropy */
+export function nn_functional_binaryCrossEntropy(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** What probabilities cost: -log(input) where `target` is 1, -log(1 - input) where it is 0, times weights. @torch torch.nn.functional.binary_cross_entropy */
+export function nn_functional_binaryCrossEntropy(options: BinaryCrossEntropyArgs): Tensor;
+/** What probabilities cost: -log(input) where `target` is 1, -log(1 - input) where it is 0, times weights. @torch torch.nn.functional.binary_cross_entropy */
+export function nn_functional_binaryCrossEntropy(input: Tensor, target: Tensor | BinaryCrossEntropyTargetArgs): Tensor;
+export function nn_functional_binaryCrossEntropy(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_binary_cross_entropy(args[0], args[1], null, null, null, "mean");
+  return A.call<Tensor>("binaryCrossEntropy", $T("nn_functional_binaryCrossEntropy", [O.nn_functional_binary_cross_entropy]), args);
+}
+
+/**
+ * binaryCrossEntropy of the sigmoid of the input, without loss of digits; `posWeight` weighs the part
+ * where `target` is 1.
+ * @throws ValueError when the sizes differ
+ * @example
+ * ```ts
+ * nn.functional.binaryCrossEntropyWithLogits(tensor([0]), tensor([1])) // tensor(0.6931)
+ * ```
+ * @torch torch.nn.functional.binary_cross_entropy_with_logits
+ */
+export function nn_functional_binaryCrossEntropyWithLogits(input: Tensor, target: Tensor, weight?: Tensor | BinaryCrossEntropyWithLogitsWeightOptions | null): Tensor;
+/** binaryCrossEntropy of the sigmoid of the input, without loss of digits. @torch torch.nn.functional.binary_cross_entropy_with_logits */
+export function nn_functional_binaryCrossEntropyWithLogits(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | BinaryCrossEntropyWithLogitsSizeAverageOptions | null): Tensor;
+/** binaryCrossEntropy of the sigmoid of the input, without loss of digits. @torch torch.nn.functional.binary_cross_entropy_with_logits */
+export function nn_functional_binaryCrossEntropyWithLogits(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | BinaryCrossEntropyWithLogitsReduceOptions | null): Tensor;
+/** binaryCrossEntropy of the sigmoid of the input, without loss of digits. @torch torch.nn.functional.binary_cross_entropy_with_logits */
+export function nn_functional_binaryCrossEntropyWithLogits(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | BinaryCrossEntropyWithLogitsReductionOptions): Tensor;
+/** binaryCrossEntropy of the sigmoid of the input, without loss of digits. @torch torch.nn.functional.binary_cross_entropy_with_logits */
+export function nn_functional_binaryCrossEntropyWithLogits(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none", posWeight: Tensor | BinaryCrossEntropyWithLogitsPosWeightOptions | null): Tensor;
+/** binaryCrossEntropy of the sigmoid of the input, without loss of digits. @torch torch.nn.functional.binary_cross_entropy_with_logits */
+export function nn_functional_binaryCrossEntropyWithLogits(options: BinaryCrossEntropyWithLogitsArgs): Tensor;
+/** binaryCrossEntropy of the sigmoid of the input, without loss of digits. @torch torch.nn.functional.binary_cross_entropy_with_logits */
+export function nn_functional_binaryCrossEntropyWithLogits(input: Tensor, target: Tensor | BinaryCrossEntropyWithLogitsTargetArgs): Tensor;
+export function nn_functional_binaryCrossEntropyWithLogits(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_binary_cross_entropy_with_logits(args[0], args[1], null, null, null, "mean", null);
+  return A.call<Tensor>("binaryCrossEntropyWithLogits", $T("nn_functional_binaryCrossEntropyWithLogits", [O.nn_functional_binary_cross_entropy_with_logits]), args);
+}
 
 /**
  * x, or alpha (exp(x / alpha) - 1) where that is below zero.
@@ -137,6 +304,103 @@ export function nn_functional_celu_(input: Tensor | CeluInputArgs): Tensor;
 export function nn_functional_celu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_celu_(args[0], 1);
   return A.call<Tensor>("celu_", $T("nn_functional_celu_", [O.nn_functional_celu_]), args);
+}
+
+/**
+ * 1 - cos of the angle of vectors whose `target` is 1; where it is -1 what the cosine has above
+ * `margin`.
+ * @throws RuntimeError when the shapes do not fit
+ * @example
+ * ```ts
+ * nn.functional.cosineEmbeddingLoss(tensor([[1, 0]]), tensor([[0, 1]]), tensor([1])) // tensor(1.)
+ * ```
+ * @torch torch.nn.functional.cosine_embedding_loss
+ */
+export function nn_functional_cosineEmbeddingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin?: number | MarginSizeAverageReduceReductionOptions): Tensor;
+/** 1 - cos of the angle of vectors whose `target` is 1. @torch torch.nn.functional.cosine_embedding_loss */
+export function nn_functional_cosineEmbeddingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** 1 - cos of the angle of vectors whose `target` is 1. @torch torch.nn.functional.cosine_embedding_loss */
+export function nn_functional_cosineEmbeddingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** 1 - cos of the angle of vectors whose `target` is 1. @torch torch.nn.functional.cosine_embedding_loss */
+export function nn_functional_cosineEmbeddingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** 1 - cos of the angle of vectors whose `target` is 1. @torch torch.nn.functional.cosine_embedding_loss */
+export function nn_functional_cosineEmbeddingLoss(input1: Tensor, options: CosineEmbeddingLossInput2Args): Tensor;
+/** 1 - cos of the angle of vectors whose `target` is 1. @torch torch.nn.functional.cosine_embedding_loss */
+export function nn_functional_cosineEmbeddingLoss(options: CosineEmbeddingLossArgs): Tensor;
+/** 1 - cos of the angle of vectors whose `target` is 1. @torch torch.nn.functional.cosine_embedding_loss */
+export function nn_functional_cosineEmbeddingLoss(input1: Tensor, input2: Tensor, target: Tensor | CosineEmbeddingLossTargetArgs): Tensor;
+export function nn_functional_cosineEmbeddingLoss(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_cosine_embedding_loss(args[0], args[1], args[2], 0, null, null, "mean");
+  return A.call<Tensor>("cosineEmbeddingLoss", $T("nn_functional_cosineEmbeddingLoss", [O.nn_functional_cosine_embedding_loss]), args);
+}
+
+/**
+ * The cosine of the angle between vectors along a dimension; lengths count as `eps` at least.
+ * @throws RuntimeError unless the dtypes are of real floating-point numbers
+ * @example
+ * ```ts
+ * nn.functional.cosineSimilarity(tensor([[1, 0]]), tensor([[1, 1]])) // tensor([0.7071])
+ * ```
+ * @torch torch.nn.functional.cosine_similarity
+ */
+export function nn_functional_cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number | CosineSimilarityDimOptions): Tensor;
+/** The cosine of the angle between vectors along a dimension. @torch torch.nn.functional.cosine_similarity */
+export function nn_functional_cosineSimilarity(x1: Tensor, x2: Tensor, dim: number, eps: number | EpsOptions): Tensor;
+/** The cosine of the angle between vectors along a dimension. @torch torch.nn.functional.cosine_similarity */
+export function nn_functional_cosineSimilarity(options: CosineSimilarityArgs): Tensor;
+/** The cosine of the angle between vectors along a dimension. @torch torch.nn.functional.cosine_similarity */
+export function nn_functional_cosineSimilarity(x1: Tensor, x2: Tensor | CosineSimilarityX2Args): Tensor;
+export function nn_functional_cosineSimilarity(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_cosine_similarity(args[0], args[1], 1, 1e-8);
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && A.isInt(args[2])) return O.nn_functional_cosine_similarity(args[0], args[1], args[2], 1e-8);
+  return A.call<Tensor>("cosineSimilarity", $T("nn_functional_cosineSimilarity", [O.nn_functional_cosine_similarity]), args);
+}
+
+/**
+ * The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...):
+ * `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds
+ * the classes' probabilities. `labelSmoothing` gives each class a share of the truth.
+ * @throws IndexError for a class that there is not
+ * @throws RuntimeError for a smoothing beyond 1
+ * @example
+ * ```ts
+ * nn.functional.crossEntropy(tensor([[0, 0], [0, 0]]), [0, 1]) // tensor(0.6931)
+ * ```
+ * @torch torch.nn.functional.cross_entropy
+ */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList, weight?: Tensor | CrossEntropyWeightOptions | null): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | CrossEntropySizeAverageOptions | null): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number | CrossEntropyIgnoreIndexOptions): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | CrossEntropyReduceOptions | null): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | null, reduction: "mean" | "sum" | "none" | CrossEntropyReductionOptions): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | null, reduction: "mean" | "sum" | "none", labelSmoothing: number | CrossEntropyLabelSmoothingOptions): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(options: CrossEntropyArgs): Tensor;
+/** The negative log likelihood of the softmax of scores of shape (N, C), (C) or (N, C, d1, ...): `target` names classes, int64 of shape (N), () or (N, d1, ...), or has the scores' shape and holds the classes' probabilities. @torch torch.nn.functional.cross_entropy */
+export function nn_functional_crossEntropy(input: Tensor, target: Tensor | IndexList | CrossEntropyTargetArgs): Tensor;
+export function nn_functional_crossEntropy(...args: unknown[]): Tensor {
+  return A.call<Tensor>("crossEntropy", $T("nn_functional_crossEntropy", [O.nn_functional_cross_entropy]), args);
+}
+
+/**
+ * The diagonal of matrices, a view: of the last two dimensions.
+ * @example
+ * ```ts
+ * linalg.diagonal(tensor([[1, 2], [3, 4]])) // tensor([1., 4.])
+ * ```
+ * @torch torch.linalg.diagonal
+ */
+export function linalg_diagonal(A: Tensor, options?: OffsetDim1Dim2Options): Tensor;
+/** The diagonal of matrices, a view: of the last two dimensions. @torch torch.linalg.diagonal */
+export function linalg_diagonal(A: Tensor | DiagonalAArgs): Tensor;
+export function linalg_diagonal(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.linalg_diagonal(args[0], 0, -2, -1);
+  return A.call<Tensor>("diagonal", $T("linalg_diagonal", [O.linalg_diagonal]), args);
 }
 
 /**
@@ -194,6 +458,98 @@ export function nn_functional_elu_(input: Tensor | EluInputArgs): Tensor;
 export function nn_functional_elu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_elu_(args[0], 1);
   return A.call<Tensor>("elu_", $T("nn_functional_elu_", [O.nn_functional_elu_]), args);
+}
+
+/**
+ * The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. The row
+ * `paddingIdx` gets no gradient; with `maxNorm` rows that are longer are made shorter first, in place;
+ * `scaleGradByFreq` divides a row's gradient by how often it is named. Gradients are dense, with
+ * `sparse` too.
+ * @throws IndexError for a row that there is not
+ * @throws RuntimeError for indices of another dtype
+ * @example
+ * ```ts
+ * nn.functional.embedding([0, 1, 0], tensor([[1, 2], [3, 4]])).shape // [3, 2]
+ * ```
+ * @torch torch.nn.functional.embedding
+ */
+export function nn_functional_embedding(input: Tensor | IndexList, weight: Tensor, paddingIdx?: number | EmbeddingPaddingIdxOptions | null): Tensor;
+/** The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. @torch torch.nn.functional.embedding */
+export function nn_functional_embedding(input: Tensor | IndexList, weight: Tensor, paddingIdx: number | null, maxNorm: number | EmbeddingMaxNormOptions | null): Tensor;
+/** The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. @torch torch.nn.functional.embedding */
+export function nn_functional_embedding(input: Tensor | IndexList, weight: Tensor, paddingIdx: number | null, maxNorm: number | null, normType: number | EmbeddingNormTypeOptions): Tensor;
+/** The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. @torch torch.nn.functional.embedding */
+export function nn_functional_embedding(input: Tensor | IndexList, weight: Tensor, paddingIdx: number | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean | EmbeddingScaleGradByFreqOptions): Tensor;
+/** The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. @torch torch.nn.functional.embedding */
+export function nn_functional_embedding(input: Tensor | IndexList, weight: Tensor, paddingIdx: number | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean | EmbeddingSparseOptions): Tensor;
+/** The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. @torch torch.nn.functional.embedding */
+export function nn_functional_embedding(options: EmbeddingArgs): Tensor;
+/** The rows of `weight` of shape (n, d) that the int64 or int32 `input` of any shape names. @torch torch.nn.functional.embedding */
+export function nn_functional_embedding(input: Tensor | IndexList, weight: Tensor | EmbeddingWeightArgs): Tensor;
+export function nn_functional_embedding(...args: unknown[]): Tensor {
+  return A.call<Tensor>("embedding", $T("nn_functional_embedding", [O.nn_functional_embedding]), args);
+}
+
+/**
+ * Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two
+ * dimensions, or of the runs of a vector that begin at `offsets`. `perSampleWeights` weigh the rows of
+ * a sum; rows `paddingIdx` do not count.
+ * @throws ValueError for offsets that do not fit the input
+ * @throws RuntimeError for a row that there is not
+ * @example
+ * ```ts
+ * nn.functional.embeddingBag([[0, 1]], tensor([[1, 2], [3, 4]]), { mode: 'sum' }) // tensor([[4., 6.]])
+ * ```
+ * @torch torch.nn.functional.embedding_bag
+ */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets?: Tensor | IndexList | EmbeddingBagOffsetsOptions | null): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | EmbeddingBagMaxNormOptions | null): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number | EmbeddingBagNormTypeOptions): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean | EmbeddingBagScaleGradByFreqOptions): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: string | EmbeddingBagModeOptions): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: string, sparse: boolean | EmbeddingBagSparseOptions): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: string, sparse: boolean, perSampleWeights: Tensor | EmbeddingBagPerSampleWeightsOptions | null): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: string, sparse: boolean, perSampleWeights: Tensor | null, includeLastOffset: boolean | EmbeddingBagIncludeLastOffsetOptions): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor, offsets: Tensor | IndexList | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: string, sparse: boolean, perSampleWeights: Tensor | null, includeLastOffset: boolean, paddingIdx: number | EmbeddingBagPaddingIdxOptions | null): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(options: EmbeddingBagArgs): Tensor;
+/** Sums, means or (`mode` "max") largest elements of rows of `weight`: of each row of an `input` of two dimensions, or of the runs of a vector that begin at `offsets`. @torch torch.nn.functional.embedding_bag */
+export function nn_functional_embeddingBag(input: Tensor | IndexList, weight: Tensor | EmbeddingBagWeightArgs): Tensor;
+export function nn_functional_embeddingBag(...args: unknown[]): Tensor {
+  return A.call<Tensor>("embeddingBag", $T("nn_functional_embeddingBag", [O.nn_functional_embedding_bag]), args);
+}
+
+/**
+ * Half of log(variance) + (input - target)^2 / variance: the negative log likelihood of normal
+ * variables, variances at least `eps`; `full` adds half of log(2 pi).
+ * @throws ValueError for a negative variance, or one of a shape that does not fit
+ * @example
+ * ```ts
+ * nn.functional.gaussianNllLoss(tensor([1]), tensor([2]), tensor([1])) // tensor(0.5000)
+ * ```
+ * @torch torch.nn.functional.gaussian_nll_loss
+ */
+export function nn_functional_gaussianNllLoss(input: Tensor, target: Tensor, variance: Tensor | Scalar, full?: boolean | GaussianNllLossFullOptions): Tensor;
+/** Half of log(variance) + (input - target)^2 / variance: the negative log likelihood of normal variables, variances at least `eps`. @torch torch.nn.functional.gaussian_nll_loss */
+export function nn_functional_gaussianNllLoss(input: Tensor, target: Tensor, variance: Tensor | Scalar, full: boolean, eps: number | GaussianNllLossEpsOptions): Tensor;
+/** Half of log(variance) + (input - target)^2 / variance: the negative log likelihood of normal variables, variances at least `eps`. @torch torch.nn.functional.gaussian_nll_loss */
+export function nn_functional_gaussianNllLoss(input: Tensor, target: Tensor, variance: Tensor | Scalar, full: boolean, eps: number, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** Half of log(variance) + (input - target)^2 / variance: the negative log likelihood of normal variables, variances at least `eps`. @torch torch.nn.functional.gaussian_nll_loss */
+export function nn_functional_gaussianNllLoss(input: Tensor, options: GaussianNllLossTargetArgs): Tensor;
+/** Half of log(variance) + (input - target)^2 / variance: the negative log likelihood of normal variables, variances at least `eps`. @torch torch.nn.functional.gaussian_nll_loss */
+export function nn_functional_gaussianNllLoss(options: GaussianNllLossArgs): Tensor;
+/** Half of log(variance) + (input - target)^2 / variance: the negative log likelihood of normal variables, variances at least `eps`. @torch torch.nn.functional.gaussian_nll_loss */
+export function nn_functional_gaussianNllLoss(input: Tensor, target: Tensor, variance: Tensor | Scalar | GaussianNllLossVarianceArgs): Tensor;
+export function nn_functional_gaussianNllLoss(...args: unknown[]): Tensor {
+  return A.call<Tensor>("gaussianNllLoss", $T("nn_functional_gaussianNllLoss", [O.nn_functional_gaussian_nll_loss]), args);
 }
 
 /**
@@ -327,6 +683,31 @@ export function nn_functional_hardtanh_(...args: unknown[]): Tensor {
 }
 
 /**
+ * The input where `target` is 1, and what it lacks of `margin` where `target` is -1.
+ * @throws ValueError for an unknown reduction
+ * @example
+ * ```ts
+ * nn.functional.hingeEmbeddingLoss(tensor([0.5, 0.5]), tensor([1, -1])) // tensor(0.5000)
+ * ```
+ * @torch torch.nn.functional.hinge_embedding_loss
+ */
+export function nn_functional_hingeEmbeddingLoss(input: Tensor, target: Tensor, margin?: number | MarginSizeAverageReduceReductionOptions): Tensor;
+/** The input where `target` is 1, and what it lacks of `margin` where `target` is -1. @torch torch.nn.functional.hinge_embedding_loss */
+export function nn_functional_hingeEmbeddingLoss(input: Tensor, target: Tensor, margin: number, sizeAverage: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** The input where `target` is 1, and what it lacks of `margin` where `target` is -1. @torch torch.nn.functional.hinge_embedding_loss */
+export function nn_functional_hingeEmbeddingLoss(input: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** The input where `target` is 1, and what it lacks of `margin` where `target` is -1. @torch torch.nn.functional.hinge_embedding_loss */
+export function nn_functional_hingeEmbeddingLoss(input: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** The input where `target` is 1, and what it lacks of `margin` where `target` is -1. @torch torch.nn.functional.hinge_embedding_loss */
+export function nn_functional_hingeEmbeddingLoss(options: HingeEmbeddingLossArgs): Tensor;
+/** The input where `target` is 1, and what it lacks of `margin` where `target` is -1. @torch torch.nn.functional.hinge_embedding_loss */
+export function nn_functional_hingeEmbeddingLoss(input: Tensor, target: Tensor | CosineEmbeddingLossTargetArgs): Tensor;
+export function nn_functional_hingeEmbeddingLoss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_hinge_embedding_loss(args[0], args[1], 1, null, null, "mean");
+  return A.call<Tensor>("hingeEmbeddingLoss", $T("nn_functional_hingeEmbeddingLoss", [O.nn_functional_hinge_embedding_loss]), args);
+}
+
+/**
  * Half of the squared distances of input and target up to `delta`, straight on beyond it. Their mean,
  * their sum, or (`reduction` "none") each of them.
  * @throws RuntimeError for a `delta` that is not positive
@@ -355,6 +736,32 @@ export function nn_functional_huberLoss(input: Tensor, target: Tensor | HuberLos
 export function nn_functional_huberLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_huber_loss(args[0], args[1], "mean", 1, null);
   return A.call<Tensor>("huberLoss", $T("nn_functional_huberLoss", [O.nn_functional_huber_loss]), args);
+}
+
+/**
+ * The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms,
+ * the target too with `logTarget`. Reduction "batchmean" divides the sum by the first size.
+ * @throws ValueError for an unknown reduction
+ * @example
+ * ```ts
+ * nn.functional.klDiv(tensor([-1, -1]), tensor([0.5, 0.5]), { reduction: 'sum' }) // tensor(0.3069)
+ * ```
+ * @torch torch.nn.functional.kl_div
+ */
+export function nn_functional_klDiv(input: Tensor, target: Tensor, sizeAverage?: boolean | KlDivSizeAverageOptions | null): Tensor;
+/** The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms, the target too with `logTarget`. @torch torch.nn.functional.kl_div */
+export function nn_functional_klDiv(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | KlDivReduceOptions | null): Tensor;
+/** The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms, the target too with `logTarget`. @torch torch.nn.functional.kl_div */
+export function nn_functional_klDiv(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | KlDivReductionOptions): Tensor;
+/** The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms, the target too with `logTarget`. @torch torch.nn.functional.kl_div */
+export function nn_functional_klDiv(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none", logTarget: boolean | KlDivLogTargetOptions): Tensor;
+/** The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms, the target too with `logTarget`. @torch torch.nn.functional.kl_div */
+export function nn_functional_klDiv(options: KlDivArgs): Tensor;
+/** The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms, the target too with `logTarget`. @torch torch.nn.functional.kl_div */
+export function nn_functional_klDiv(input: Tensor, target: Tensor | KlDivTargetArgs): Tensor;
+export function nn_functional_klDiv(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_kl_div(args[0], args[1], null, null, "mean", false);
+  return A.call<Tensor>("klDiv", $T("nn_functional_klDiv", [O.nn_functional_kl_div]), args);
 }
 
 /**
@@ -402,7 +809,7 @@ export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | LayerNormBiasOptions | null): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number | LayerNormEpsOptions): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number | EpsOptions): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(options: LayerNormArgs): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
@@ -456,11 +863,11 @@ export function nn_functional_leakyRelu_(...args: unknown[]): Tensor {
  * ```
  * @torch torch.nn.functional.linear
  */
-export function nn_functional_linear(input: Tensor, weight: Tensor, bias?: Tensor | LinearBiasOptions | null): Tensor;
+export function nn_functional_linear(input: Tensor, weight: Tensor, bias?: Tensor | BiasOptions | null): Tensor;
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(options: LinearArgs): Tensor;
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
-export function nn_functional_linear(input: Tensor, weight: Tensor | LinearWeightArgs): Tensor;
+export function nn_functional_linear(input: Tensor, weight: Tensor | BilinearWeightArgs): Tensor;
 export function nn_functional_linear(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
   return A.call<Tensor>("linear", $T("nn_functional_linear", [O.nn_functional_linear]), args);
@@ -499,6 +906,34 @@ export function nn_functional_logsigmoid(input: Tensor | LogsigmoidArgs): Tensor
 export function nn_functional_logsigmoid(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_logsigmoid(args[0]);
   return A.call<Tensor>("logsigmoid", $T("nn_functional_logsigmoid", [O.nn_functional_logsigmoid]), args);
+}
+
+/**
+ * max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1
+ * lower.
+ * @throws RuntimeError when the numbers of dimensions differ
+ * @example
+ * ```ts
+ * nn.functional.marginRankingLoss(tensor([1]), tensor([2]), tensor([1])) // tensor(1.)
+ * ```
+ * @torch torch.nn.functional.margin_ranking_loss
+ */
+export function nn_functional_marginRankingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin?: number | MarginSizeAverageReduceReductionOptions): Tensor;
+/** max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1 lower. @torch torch.nn.functional.margin_ranking_loss */
+export function nn_functional_marginRankingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1 lower. @torch torch.nn.functional.margin_ranking_loss */
+export function nn_functional_marginRankingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1 lower. @torch torch.nn.functional.margin_ranking_loss */
+export function nn_functional_marginRankingLoss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1 lower. @torch torch.nn.functional.margin_ranking_loss */
+export function nn_functional_marginRankingLoss(input1: Tensor, options: CosineEmbeddingLossInput2Args): Tensor;
+/** max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1 lower. @torch torch.nn.functional.margin_ranking_loss */
+export function nn_functional_marginRankingLoss(options: MarginRankingLossArgs): Tensor;
+/** max(0, -target * (input1 - input2) + margin): with `target` 1 the first should rank higher, with -1 lower. @torch torch.nn.functional.margin_ranking_loss */
+export function nn_functional_marginRankingLoss(input1: Tensor, input2: Tensor, target: Tensor | CosineEmbeddingLossTargetArgs): Tensor;
+export function nn_functional_marginRankingLoss(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_margin_ranking_loss(args[0], args[1], args[2], 0, null, null, "mean");
+  return A.call<Tensor>("marginRankingLoss", $T("nn_functional_marginRankingLoss", [O.nn_functional_margin_ranking_loss]), args);
 }
 
 /**
@@ -550,6 +985,132 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor | MseLossTar
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
   return A.call<Tensor>("mseLoss", $T("nn_functional_mseLoss", [O.nn_functional_mse_loss]), args);
+}
+
+/**
+ * The binary cross entropy of the classes' scores, averaged over the last dimension.
+ * @throws ValueError for an unknown reduction
+ * @example
+ * ```ts
+ * nn.functional.multilabelSoftMarginLoss(tensor([[0, 0]]), tensor([[1, 0]])) // tensor(0.6931)
+ * ```
+ * @torch torch.nn.functional.multilabel_soft_margin_loss
+ */
+export function nn_functional_multilabelSoftMarginLoss(input: Tensor, target: Tensor, weight?: Tensor | WeightSizeAverageReduceReductionOptions | null): Tensor;
+/** The binary cross entropy of the classes' scores, averaged over the last dimension. @torch torch.nn.functional.multilabel_soft_margin_loss */
+export function nn_functional_multilabelSoftMarginLoss(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** The binary cross entropy of the classes' scores, averaged over the last dimension. @torch torch.nn.functional.multilabel_soft_margin_loss */
+export function nn_functional_multilabelSoftMarginLoss(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** The binary cross entropy of the classes' scores, averaged over the last dimension. @torch torch.nn.functional.multilabel_soft_margin_loss */
+export function nn_functional_multilabelSoftMarginLoss(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** The binary cross entropy of the classes' scores, averaged over the last dimension. @torch torch.nn.functional.multilabel_soft_margin_loss */
+export function nn_functional_multilabelSoftMarginLoss(options: MultilabelSoftMarginLossArgs): Tensor;
+/** The binary cross entropy of the classes' scores, averaged over the last dimension. @torch torch.nn.functional.multilabel_soft_margin_loss */
+export function nn_functional_multilabelSoftMarginLoss(input: Tensor, target: Tensor | BinaryCrossEntropyTargetArgs): Tensor;
+export function nn_functional_multilabelSoftMarginLoss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_multilabel_soft_margin_loss(args[0], args[1], null, null, null, "mean");
+  return A.call<Tensor>("multilabelSoftMarginLoss", $T("nn_functional_multilabelSoftMarginLoss", [O.nn_functional_multilabel_soft_margin_loss]), args);
+}
+
+/**
+ * The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N,
+ * C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the
+ * class's weight. Classes `ignoreIndex` do not count. Their mean, divided by the weights' sum, their
+ * sum, or (`reduction` "none") each of them.
+ * @throws IndexError for a class that there is not
+ * @throws ValueError when the batches differ
+ * @example
+ * ```ts
+ * nn.functional.nllLoss(tensor([[-1, -2], [-3, -4]]), [0, 1]) // tensor(2.5000)
+ * ```
+ * @torch torch.nn.functional.nll_loss
+ */
+export function nn_functional_nllLoss(input: Tensor, target: Tensor | IndexList, weight?: Tensor | NllLossWeightOptions | null): Tensor;
+/** The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N, C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the class's weight. @torch torch.nn.functional.nll_loss */
+export function nn_functional_nllLoss(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | NllLossSizeAverageOptions | null): Tensor;
+/** The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N, C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the class's weight. @torch torch.nn.functional.nll_loss */
+export function nn_functional_nllLoss(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number | NllLossIgnoreIndexOptions): Tensor;
+/** The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N, C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the class's weight. @torch torch.nn.functional.nll_loss */
+export function nn_functional_nllLoss(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N, C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the class's weight. @torch torch.nn.functional.nll_loss */
+export function nn_functional_nllLoss(input: Tensor, target: Tensor | IndexList, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N, C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the class's weight. @torch torch.nn.functional.nll_loss */
+export function nn_functional_nllLoss(options: NllLossArgs): Tensor;
+/** The negative log likelihood: minus the input, logarithms of probabilities of shape (N, C), (C) or (N, C, d1, ...), at the class that the int64 `target` of shape (N), () or (N, d1, ...) names, times the class's weight. @torch torch.nn.functional.nll_loss */
+export function nn_functional_nllLoss(input: Tensor, target: Tensor | IndexList | NllLossTargetArgs): Tensor;
+export function nn_functional_nllLoss(...args: unknown[]): Tensor {
+  return A.call<Tensor>("nllLoss", $T("nn_functional_nllLoss", [O.nn_functional_nll_loss]), args);
+}
+
+/**
+ * For each class of an int64 tensor a row of zeros with a 1 at its place; -1 counts the classes.
+ * @throws RuntimeError for a negative class or one that is too large
+ * @example
+ * ```ts
+ * nn.functional.oneHot([0, 2], 3) // tensor([[1, 0, 0],
+ *         [0, 0, 1]])
+ * ```
+ * @torch torch.nn.functional.one_hot
+ */
+export function nn_functional_oneHot(input: Tensor | IndexList, numClasses?: number | OneHotNumClassesOptions): Tensor;
+/** For each class of an int64 tensor a row of zeros with a 1 at its place. @torch torch.nn.functional.one_hot */
+export function nn_functional_oneHot(input: Tensor | IndexList | OneHotArgs): Tensor;
+export function nn_functional_oneHot(...args: unknown[]): Tensor {
+  return A.call<Tensor>("oneHot", $T("nn_functional_oneHot", [O.nn_functional_one_hot]), args);
+}
+
+/**
+ * The p-norm of the difference of vectors along the last dimension, `eps` added to each element.
+ * @example
+ * ```ts
+ * nn.functional.pairwiseDistance(tensor([3, 0]), tensor([0, 4]), { eps: 0 }) // tensor(5.)
+ * ```
+ * @torch torch.nn.functional.pairwise_distance
+ */
+export function nn_functional_pairwiseDistance(x1: Tensor, x2: Tensor, p?: number | PairwiseDistancePOptions): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.nn.functional.pairwise_distance */
+export function nn_functional_pairwiseDistance(x1: Tensor, x2: Tensor, p: number, eps: number | PairwiseDistanceEpsOptions): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.nn.functional.pairwise_distance */
+export function nn_functional_pairwiseDistance(x1: Tensor, x2: Tensor, p: number, eps: number, keepdim: boolean | KeepdimOptions): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.nn.functional.pairwise_distance */
+export function nn_functional_pairwiseDistance(options: PairwiseDistanceArgs): Tensor;
+/** The p-norm of the difference of vectors along the last dimension, `eps` added to each element. @torch torch.nn.functional.pairwise_distance */
+export function nn_functional_pairwiseDistance(x1: Tensor, x2: Tensor | PairwiseDistanceX2Args): Tensor;
+export function nn_functional_pairwiseDistance(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_pairwise_distance(args[0], args[1], 2, 0.000001, false);
+  return A.call<Tensor>("pairwiseDistance", $T("nn_functional_pairwiseDistance", [O.nn_functional_pairwise_distance]), args);
+}
+
+/**
+ * The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as
+ * they are; `full` adds Stirling's term of targets above 1.
+ * @throws ValueError for an unknown reduction
+ * @example
+ * ```ts
+ * nn.functional.poissonNllLoss(tensor([0]), tensor([2])) // tensor(1.)
+ * ```
+ * @torch torch.nn.functional.poisson_nll_loss
+ */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor, logInput?: boolean | PoissonNllLossLogInputOptions): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor, logInput: boolean, full: boolean | PoissonNllLossFullOptions): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor, logInput: boolean, full: boolean, sizeAverage: boolean | PoissonNllLossSizeAverageOptions | null): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number | PoissonNllLossEpsOptions): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(options: PoissonNllLossArgs): Tensor;
+/** The negative log likelihood of counts: exp(input) - target * input, or without `logInput` of rates as they are. @torch torch.nn.functional.poisson_nll_loss */
+export function nn_functional_poissonNllLoss(input: Tensor, target: Tensor | PoissonNllLossTargetArgs): Tensor;
+export function nn_functional_poissonNllLoss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_poisson_nll_loss(args[0], args[1], true, false, null, 1e-8, null, "mean");
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.nn_functional_poisson_nll_loss(args[0], args[1], args[2], false, null, 1e-8, null, "mean");
+  if (args.length === 4 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.nn_functional_poisson_nll_loss(args[0], args[1], args[2], args[3], null, 1e-8, null, "mean");
+  return A.call<Tensor>("poissonNllLoss", $T("nn_functional_poissonNllLoss", [O.nn_functional_poisson_nll_loss]), args);
 }
 
 /**
@@ -736,6 +1297,29 @@ export function nn_functional_smoothL1Loss(...args: unknown[]): Tensor {
 }
 
 /**
+ * log(1 + exp(-target * input)), for targets of 1 and -1.
+ * @throws ValueError for an unknown reduction
+ * @example
+ * ```ts
+ * nn.functional.softMarginLoss(tensor([0]), tensor([1])) // tensor(0.6931)
+ * ```
+ * @torch torch.nn.functional.soft_margin_loss
+ */
+export function nn_functional_softMarginLoss(input: Tensor, target: Tensor, sizeAverage?: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** log(1 + exp(-target * input)), for targets of 1 and -1. @torch torch.nn.functional.soft_margin_loss */
+export function nn_functional_softMarginLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** log(1 + exp(-target * input)), for targets of 1 and -1. @torch torch.nn.functional.soft_margin_loss */
+export function nn_functional_softMarginLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** log(1 + exp(-target * input)), for targets of 1 and -1. @torch torch.nn.functional.soft_margin_loss */
+export function nn_functional_softMarginLoss(options: SoftMarginLossArgs): Tensor;
+/** log(1 + exp(-target * input)), for targets of 1 and -1. @torch torch.nn.functional.soft_margin_loss */
+export function nn_functional_softMarginLoss(input: Tensor, target: Tensor | SoftMarginLossTargetArgs): Tensor;
+export function nn_functional_softMarginLoss(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_soft_margin_loss(args[0], args[1], null, null, "mean");
+  return A.call<Tensor>("softMarginLoss", $T("nn_functional_softMarginLoss", [O.nn_functional_soft_margin_loss]), args);
+}
+
+/**
  * exp(x) divided by its sum along `dim`.
  * @example
  * ```ts
@@ -914,6 +1498,41 @@ export function nn_functional_threshold_(...args: unknown[]): Tensor {
 }
 
 /**
+ * How much farther, by `margin`, the negative example should be from the anchor than the positive one;
+ * with `swap` the negative one's distance to the positive one counts where it is smaller.
+ * @throws ValueError unless the margin is positive
+ * @throws RuntimeError when the numbers of dimensions differ
+ * @example
+ * ```ts
+ * nn.functional.tripletMarginLoss(tensor([[0]]), tensor([[1]]), tensor([[1.5]])).round({ decimals: 3 }) // tensor(0.5000)
+ * ```
+ * @torch torch.nn.functional.triplet_margin_loss
+ */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin?: number | TripletMarginLossMarginOptions): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number | TripletMarginLossPOptions): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number, eps: number | TripletMarginLossEpsOptions): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number, eps: number, swap: boolean | TripletMarginLossSwapOptions): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | SizeAverageReduceReductionOptions | null): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | ReduceReductionOptions | null): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: "mean" | "sum" | "none" | ReductionOptions): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, options: TripletMarginLossPositiveArgs): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(options: TripletMarginLossArgs): Tensor;
+/** How much farther, by `margin`, the negative example should be from the anchor than the positive one. @torch torch.nn.functional.triplet_margin_loss */
+export function nn_functional_tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor | TripletMarginLossNegativeArgs): Tensor;
+export function nn_functional_tripletMarginLoss(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_triplet_margin_loss(args[0], args[1], args[2], 1, 2, 0.000001, false, null, null, "mean");
+  return A.call<Tensor>("tripletMarginLoss", $T("nn_functional_tripletMarginLoss", [O.nn_functional_triplet_margin_loss]), args);
+}
+
+/**
  * The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of
  * them without a dimension: the root of that order of the sum of the powers of their sizes; the number
  * of those that are not zero (0), the greatest (Infinity) or the least (-Infinity) size.
@@ -941,11 +1560,20 @@ export function linalg_vectorNorm(...args: unknown[]): Tensor {
 
 function nn_functional_member(name: string): unknown {
   switch (name) {
+    case "bilinear": return nn_functional_bilinear;
+    case "binaryCrossEntropy": return nn_functional_binaryCrossEntropy;
+    case "binaryCrossEntropyWithLogits": return nn_functional_binaryCrossEntropyWithLogits;
     case "celu": return nn_functional_celu;
     case "celu_": return nn_functional_celu_;
+    case "cosineEmbeddingLoss": return nn_functional_cosineEmbeddingLoss;
+    case "cosineSimilarity": return nn_functional_cosineSimilarity;
+    case "crossEntropy": return nn_functional_crossEntropy;
     case "dropout": return nn_functional_dropout;
     case "elu": return nn_functional_elu;
     case "elu_": return nn_functional_elu_;
+    case "embedding": return nn_functional_embedding;
+    case "embeddingBag": return nn_functional_embeddingBag;
+    case "gaussianNllLoss": return nn_functional_gaussianNllLoss;
     case "gelu": return nn_functional_gelu;
     case "glu": return nn_functional_glu;
     case "hardshrink": return nn_functional_hardshrink;
@@ -953,7 +1581,9 @@ function nn_functional_member(name: string): unknown {
     case "hardswish": return nn_functional_hardswish;
     case "hardtanh": return nn_functional_hardtanh;
     case "hardtanh_": return nn_functional_hardtanh_;
+    case "hingeEmbeddingLoss": return nn_functional_hingeEmbeddingLoss;
     case "huberLoss": return nn_functional_huberLoss;
+    case "klDiv": return nn_functional_klDiv;
     case "l1Loss": return nn_functional_l1Loss;
     case "layerNorm": return nn_functional_layerNorm;
     case "leakyRelu": return nn_functional_leakyRelu;
@@ -961,8 +1591,14 @@ function nn_functional_member(name: string): unknown {
     case "linear": return nn_functional_linear;
     case "logSoftmax": return nn_functional_logSoftmax;
     case "logsigmoid": return nn_functional_logsigmoid;
+    case "marginRankingLoss": return nn_functional_marginRankingLoss;
     case "mish": return nn_functional_mish;
     case "mseLoss": return nn_functional_mseLoss;
+    case "multilabelSoftMarginLoss": return nn_functional_multilabelSoftMarginLoss;
+    case "nllLoss": return nn_functional_nllLoss;
+    case "oneHot": return nn_functional_oneHot;
+    case "pairwiseDistance": return nn_functional_pairwiseDistance;
+    case "poissonNllLoss": return nn_functional_poissonNllLoss;
     case "prelu": return nn_functional_prelu;
     case "relu": return nn_functional_relu;
     case "relu6": return nn_functional_relu6;
@@ -972,6 +1608,7 @@ function nn_functional_member(name: string): unknown {
     case "sigmoid": return nn_functional_sigmoid;
     case "silu": return nn_functional_silu;
     case "smoothL1Loss": return nn_functional_smoothL1Loss;
+    case "softMarginLoss": return nn_functional_softMarginLoss;
     case "softmax": return nn_functional_softmax;
     case "softmin": return nn_functional_softmin;
     case "softplus": return nn_functional_softplus;
@@ -981,23 +1618,25 @@ function nn_functional_member(name: string): unknown {
     case "tanhshrink": return nn_functional_tanhshrink;
     case "threshold": return nn_functional_threshold;
     case "threshold_": return nn_functional_threshold_;
+    case "tripletMarginLoss": return nn_functional_tripletMarginLoss;
   }
   return undefined;
 }
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
+  return { bilinear: nn_functional_bilinear, binaryCrossEntropy: nn_functional_binaryCrossEntropy, binaryCrossEntropyWithLogits: nn_functional_binaryCrossEntropyWithLogits, celu: nn_functional_celu, celu_: nn_functional_celu_, cosineEmbeddingLoss: nn_functional_cosineEmbeddingLoss, cosineSimilarity: nn_functional_cosineSimilarity, crossEntropy: nn_functional_crossEntropy, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, embedding: nn_functional_embedding, embeddingBag: nn_functional_embeddingBag, gaussianNllLoss: nn_functional_gaussianNllLoss, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, hingeEmbeddingLoss: nn_functional_hingeEmbeddingLoss, huberLoss: nn_functional_huberLoss, klDiv: nn_functional_klDiv, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, marginRankingLoss: nn_functional_marginRankingLoss, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, multilabelSoftMarginLoss: nn_functional_multilabelSoftMarginLoss, nllLoss: nn_functional_nllLoss, oneHot: nn_functional_oneHot, pairwiseDistance: nn_functional_pairwiseDistance, poissonNllLoss: nn_functional_poissonNllLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softMarginLoss: nn_functional_softMarginLoss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_, tripletMarginLoss: nn_functional_tripletMarginLoss } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("celu celu_ dropout elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
+  lateNamespace("bilinear binaryCrossEntropy binaryCrossEntropyWithLogits celu celu_ cosineEmbeddingLoss cosineSimilarity crossEntropy dropout elu elu_ embedding embeddingBag gaussianNllLoss gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ hingeEmbeddingLoss huberLoss klDiv l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid marginRankingLoss mish mseLoss multilabelSoftMarginLoss nllLoss oneHot pairwiseDistance poissonNllLoss prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softMarginLoss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ tripletMarginLoss", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
   switch (name) {
+    case "diagonal": return linalg_diagonal;
     case "vectorNorm": return linalg_vectorNorm;
   }
   return undefined;
@@ -1005,13 +1644,13 @@ function linalg_member(name: string): unknown {
 
 /** For the compiler, and for what reads its types. */
 function linalg_all() {
-  return { vectorNorm: linalg_vectorNorm } as const;
+  return { diagonal: linalg_diagonal, vectorNorm: linalg_vectorNorm } as const;
 }
 
 /** The functions of torch.linalg. */
 export const namespace_linalg = tellMissingFunctions(
   "linalg",
-  lateNamespace("vectorNorm", linalg_member, linalg_all),
+  lateNamespace("diagonal vectorNorm", linalg_member, linalg_all),
 );
 
 const $T = A.overloadTable($T_lines);
@@ -1019,11 +1658,21 @@ const $T = A.overloadTable($T_lines);
 /** A line each, so that none costs anything until it is read. */
 function $T_lines(): string {
   return `
+nn_functional_bilinear [[[["input1","Tensor"],["input2","Tensor"],["weight","Tensor"],["bias","Tensor?",null]],4,0]]
+nn_functional_binaryCrossEntropy [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
+nn_functional_binaryCrossEntropyWithLogits [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["posWeight","Tensor?",null]],7,0]]
 nn_functional_celu [[[["input","Tensor"],["alpha","Float",1],["inplace","Bool",false]],3,0]]
 nn_functional_celu_ [[[["input","Tensor"],["alpha","Float",1]],2,0]]
+nn_functional_cosineEmbeddingLoss [[[["input1","Tensor"],["input2","Tensor"],["target","Tensor"],["margin","Float",0],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],7,0]]
+nn_functional_cosineSimilarity [[[["x1","Tensor"],["x2","Tensor"],["dim","Dim",1],["eps","Float",1e-8]],4,0]]
+nn_functional_crossEntropy [[[["input","Tensor"],["target","Tensor|Index"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["ignoreIndex","Int",-100],["reduce","Bool?",null],["reduction","String","mean"],["labelSmoothing","Float",0]],8,0]]
+linalg_diagonal [[[["A","Tensor"],["offset","Int",0],["dim1","Dim",-2],["dim2","Dim",-1]],1,0]]
 nn_functional_dropout [[[["input","Tensor"],["p","Float",0.5],["training","Bool",true],["inplace","Bool",false]],4,0]]
 nn_functional_elu [[[["input","Tensor"],["alpha","Float",1],["inplace","Bool",false]],3,0]]
 nn_functional_elu_ [[[["input","Tensor"],["alpha","Float",1]],2,0]]
+nn_functional_embedding [[[["input","Tensor|Index"],["weight","Tensor"],["paddingIdx","Int?",null],["maxNorm","Float?",null],["normType","Float",2],["scaleGradByFreq","Bool",false],["sparse","Bool",false]],7,0]]
+nn_functional_embeddingBag [[[["input","Tensor|Index"],["weight","Tensor"],["offsets","Tensor|Index?",null],["maxNorm","Float?",null],["normType","Float",2],["scaleGradByFreq","Bool",false],["mode","String","mean"],["sparse","Bool",false],["perSampleWeights","Tensor?",null],["includeLastOffset","Bool",false],["paddingIdx","Int?",null]],11,0]]
+nn_functional_gaussianNllLoss [[[["input","Tensor"],["target","Tensor"],["variance","Tensor|Scalar"],["full","Bool",false],["eps","Float",0.000001],["reduction","String","mean"]],6,0]]
 nn_functional_gelu [[[["input","Tensor"],["approximate","String","none"]],1,0]]
 nn_functional_glu [[[["input","Tensor"],["dim","Dim",-1]],2,0]]
 nn_functional_hardshrink [[[["input","Tensor"],["lambd","Float",0.5]],2,0]]
@@ -1031,7 +1680,9 @@ nn_functional_hardsigmoid [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_hardswish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_hardtanh [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1],["inplace","Bool",false]],4,0]]
 nn_functional_hardtanh_ [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1]],3,0]]
+nn_functional_hingeEmbeddingLoss [[[["input","Tensor"],["target","Tensor"],["margin","Float",1],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
 nn_functional_huberLoss [[[["input","Tensor"],["target","Tensor"],["reduction","String","mean"],["delta","Float",1],["weight","Tensor?",null]],5,0]]
+nn_functional_klDiv [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["logTarget","Bool",false]],6,0]]
 nn_functional_l1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
 nn_functional_layerNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
 nn_functional_leakyRelu [[[["input","Tensor"],["negativeSlope","Float",0.01],["inplace","Bool",false]],3,0]]
@@ -1039,8 +1690,14 @@ nn_functional_leakyRelu_ [[[["input","Tensor"],["negativeSlope","Float",0.01]],2
 nn_functional_linear [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null]],3,0]]
 nn_functional_logSoftmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
 nn_functional_logsigmoid [[[["input","Tensor"]],1,0]]
+nn_functional_marginRankingLoss [[[["input1","Tensor"],["input2","Tensor"],["target","Tensor"],["margin","Float",0],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],7,0]]
 nn_functional_mish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
+nn_functional_multilabelSoftMarginLoss [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
+nn_functional_nllLoss [[[["input","Tensor"],["target","Tensor|Index"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["ignoreIndex","Int",-100],["reduce","Bool?",null],["reduction","String","mean"]],7,0]]
+nn_functional_oneHot [[[["input","Tensor|Index"],["numClasses","Int",-1]],2,0]]
+nn_functional_pairwiseDistance [[[["x1","Tensor"],["x2","Tensor"],["p","Float",2],["eps","Float",0.000001],["keepdim","Bool",false]],5,0]]
+nn_functional_poissonNllLoss [[[["input","Tensor"],["target","Tensor"],["logInput","Bool",true],["full","Bool",false],["sizeAverage","Bool?",null],["eps","Float",1e-8],["reduce","Bool?",null],["reduction","String","mean"]],8,0]]
 nn_functional_prelu [[[["input","Tensor"],["weight","Tensor"]],2,0]]
 nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
@@ -1050,6 +1707,7 @@ nn_functional_selu_ [[[["input","Tensor"]],1,0]]
 nn_functional_sigmoid [[[["self","Tensor"]],1,0]]
 nn_functional_silu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_smoothL1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["beta","Float",1]],6,0]]
+nn_functional_softMarginLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],5,0]]
 nn_functional_softmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
 nn_functional_softmin [[[["input","Tensor"],["dim","Dim?",null],["dtype","DType?",null]],2,0]]
 nn_functional_softplus [[[["input","Tensor"],["beta","Float",1],["threshold","Float",20]],3,0]]
@@ -1059,6 +1717,7 @@ nn_functional_tanh [[[["self","Tensor"]],1,0]]
 nn_functional_tanhshrink [[[["input","Tensor"]],1,0]]
 nn_functional_threshold [[[["input","Tensor"],["threshold","Scalar"],["value","Scalar"],["inplace","Bool",false]],4,0]]
 nn_functional_threshold_ [[[["input","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]
+nn_functional_tripletMarginLoss [[[["anchor","Tensor"],["positive","Tensor"],["negative","Tensor"],["margin","Float",1],["p","Float",2],["eps","Float",0.000001],["swap","Bool",false],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],10,0]]
 linalg_vectorNorm [[[["self","Tensor"],["ord","Scalar",2],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
 `;
 }

@@ -1267,6 +1267,40 @@ export function glu_Backward() {
   return (made_glu_Backward ??= make_glu_Backward());
 }
 
+function make__embedding_Backward() {
+  return class _embedding_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "EmbeddingBackward0";
+    }
+    declare indices: S.Saved;
+    declare paddingIdx: number;
+    declare scaleGradByFreq: boolean;
+    declare weight: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const indices = S.unpack(this.indices, this) as Tensor;
+      const paddingIdx = this.paddingIdx;
+      const scaleGradByFreq = this.scaleGradByFreq;
+      const weight = this.weight;
+      return [
+        this.needs(0) ? F.embeddingBackward(grad, weight.shape, indices, paddingIdx, scaleGradByFreq) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.indices = S.drop(this.indices);
+    }
+  };
+}
+let made__embedding_Backward: ReturnType<typeof make__embedding_Backward> | undefined;
+export function _embedding_Backward() {
+  return (made__embedding_Backward ??= make__embedding_Backward());
+}
+
 function make__foreach_add_List_Backward() {
   return class _foreach_add_List_Backward extends Node {
     declare counts: readonly number[];
@@ -1289,6 +1323,102 @@ function make__foreach_add_List_Backward() {
 let made__foreach_add_List_Backward: ReturnType<typeof make__foreach_add_List_Backward> | undefined;
 export function _foreach_add_List_Backward() {
   return (made__foreach_add_List_Backward ??= make__foreach_add_List_Backward());
+}
+
+function make_scatter_reduce_two_Backward() {
+  return class scatter_reduce_two_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ScatterReduceBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
+    declare src: S.Saved;
+    declare reduce: string;
+    declare includeSelf: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const includeSelf = this.includeSelf;
+      const index = S.unpack(this.index, this) as Tensor;
+      const reduce = this.reduce;
+      const self = S.unpack(this.self, this) as Tensor;
+      const src = S.unpack(this.src, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.scatterReduceBackward(grad, self, dim, index, src, reduce, includeSelf, result);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.index = S.drop(this.index);
+      this.src = S.drop(this.src);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_scatter_reduce_two_Backward: ReturnType<typeof make_scatter_reduce_two_Backward> | undefined;
+export function scatter_reduce_two_Backward() {
+  return (made_scatter_reduce_two_Backward ??= make_scatter_reduce_two_Backward());
+}
+
+function make_index_reduce_Backward() {
+  return class index_reduce_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "IndexReduceBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number;
+    declare index: S.Saved;
+    declare source: S.Saved;
+    declare reduce: string;
+    declare includeSelf: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const includeSelf = this.includeSelf;
+      const index = S.unpack(this.index, this) as Tensor;
+      const reduce = this.reduce;
+      const self = S.unpack(this.self, this) as Tensor;
+      const source = S.unpack(this.source, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.indexReduceBackward(grad, self, dim, index, source, reduce, includeSelf, result);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.index = S.drop(this.index);
+      this.source = S.drop(this.source);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_index_reduce_Backward: ReturnType<typeof make_index_reduce_Backward> | undefined;
+export function index_reduce_Backward() {
+  return (made_index_reduce_Backward ??= make_index_reduce_Backward());
 }
 
 function make_index_Backward() {
@@ -2022,6 +2152,307 @@ export function rot90_Backward() {
   return (made_rot90_Backward ??= make_rot90_Backward());
 }
 
+function make_nll_loss_forward_Backward() {
+  return class nll_loss_forward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NllLossBackward0";
+    }
+    declare target: S.Saved;
+    declare weight: S.Saved;
+    declare reduction: number;
+    declare ignoreIndex: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ignoreIndex = this.ignoreIndex;
+      const reduction = this.reduction;
+      const target = S.unpack(this.target, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1) : null,
+        this.needs(1) ? F.notDerivable("nll_loss_forward") : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.target = S.drop(this.target);
+      this.weight = S.drop(this.weight);
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_nll_loss_forward_Backward: ReturnType<typeof make_nll_loss_forward_Backward> | undefined;
+export function nll_loss_forward_Backward() {
+  return (made_nll_loss_forward_Backward ??= make_nll_loss_forward_Backward());
+}
+
+function make_nll_loss2d_forward_Backward() {
+  return class nll_loss2d_forward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NllLoss2DBackward0";
+    }
+    declare target: S.Saved;
+    declare weight: S.Saved;
+    declare reduction: number;
+    declare ignoreIndex: number;
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ignoreIndex = this.ignoreIndex;
+      const reduction = this.reduction;
+      const target = S.unpack(this.target, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1) : null,
+        this.needs(1) ? F.notDerivable("nll_loss2d_forward") : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.target = S.drop(this.target);
+      this.weight = S.drop(this.weight);
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_nll_loss2d_forward_Backward: ReturnType<typeof make_nll_loss2d_forward_Backward> | undefined;
+export function nll_loss2d_forward_Backward() {
+  return (made_nll_loss2d_forward_Backward ??= make_nll_loss2d_forward_Backward());
+}
+
+function make_nll_loss_backward_Backward() {
+  return class nll_loss_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NllLossBackwardBackward0";
+    }
+    declare target: S.Saved;
+    declare weight: S.Saved;
+    declare reduction: number;
+    declare ignoreIndex: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ignoreIndex = this.ignoreIndex;
+      const reduction = this.reduction;
+      const target = S.unpack(this.target, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      return [
+        this.needs(0) ? F.nllDoubleBackward(grad, target, weight, reduction, ignoreIndex) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.target = S.drop(this.target);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_nll_loss_backward_Backward: ReturnType<typeof make_nll_loss_backward_Backward> | undefined;
+export function nll_loss_backward_Backward() {
+  return (made_nll_loss_backward_Backward ??= make_nll_loss_backward_Backward());
+}
+
+function make_nll_loss2d_backward_Backward() {
+  return class nll_loss2d_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NllLoss2DBackwardBackward0";
+    }
+    declare target: S.Saved;
+    declare weight: S.Saved;
+    declare reduction: number;
+    declare ignoreIndex: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ignoreIndex = this.ignoreIndex;
+      const reduction = this.reduction;
+      const target = S.unpack(this.target, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      return [
+        this.needs(0) ? F.nllPlanesDoubleBackward(grad, target, weight, reduction, ignoreIndex) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.target = S.drop(this.target);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_nll_loss2d_backward_Backward: ReturnType<typeof make_nll_loss2d_backward_Backward> | undefined;
+export function nll_loss2d_backward_Backward() {
+  return (made_nll_loss2d_backward_Backward ??= make_nll_loss2d_backward_Backward());
+}
+
+function make__binary_cross_entropy_Backward() {
+  return class _binary_cross_entropy_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "BinaryCrossEntropyBackward0";
+    }
+    declare self: S.Saved;
+    declare target: S.Saved;
+    declare weight: S.Saved;
+    declare reduction: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const reduction = this.reduction;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      return [
+        this.needs(0) ? F.bceBackward(grad, self, target, weight, reduction) : null,
+        this.needs(1) ? F.bceTargetBackward(grad, self, weight, reduction) : null,
+        this.needs(2) ? F.notDerivable("binary_cross_entropy") : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made__binary_cross_entropy_Backward: ReturnType<typeof make__binary_cross_entropy_Backward> | undefined;
+export function _binary_cross_entropy_Backward() {
+  return (made__binary_cross_entropy_Backward ??= make__binary_cross_entropy_Backward());
+}
+
+function make_binary_cross_entropy_backward_Backward() {
+  return class binary_cross_entropy_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "BinaryCrossEntropyBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare self: S.Saved;
+    declare target: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      return [
+        this.needs(0) ? F.bceSlope(grad, self, target) : null,
+        this.needs(1) ? F.bceCurve(grad, gradOutput, self, target) : null,
+        this.needs(2) ? F.bceTargetCurve(grad, gradOutput, self) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+    }
+  };
+}
+let made_binary_cross_entropy_backward_Backward: ReturnType<typeof make_binary_cross_entropy_backward_Backward> | undefined;
+export function binary_cross_entropy_backward_Backward() {
+  return (made_binary_cross_entropy_backward_Backward ??= make_binary_cross_entropy_backward_Backward());
+}
+
+function make__binary_cross_entropy_with_logits_Backward() {
+  return class _binary_cross_entropy_with_logits_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "BinaryCrossEntropyWithLogitsBackward0";
+    }
+    declare self: S.Saved;
+    declare target: S.Saved;
+    declare weight: S.Saved;
+    declare posWeight: S.Saved;
+    declare reduction: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const posWeight = S.unpack(this.posWeight, this) as Tensor | null;
+      const reduction = this.reduction;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      return [
+        this.needs(0) ? F.bceLogitsBackward(grad, self, target, weight, posWeight, reduction) : null,
+        this.needs(1) ? F.bceLogitsTargetBackward(grad, self, weight, posWeight, reduction) : null,
+        this.needs(2) ? F.notDerivable("binary_cross_entropy_with_logits") : null,
+        this.needs(3) ? F.notDerivable("binary_cross_entropy_with_logits") : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+      this.weight = S.drop(this.weight);
+      this.posWeight = S.drop(this.posWeight);
+    }
+  };
+}
+let made__binary_cross_entropy_with_logits_Backward: ReturnType<typeof make__binary_cross_entropy_with_logits_Backward> | undefined;
+export function _binary_cross_entropy_with_logits_Backward() {
+  return (made__binary_cross_entropy_with_logits_Backward ??= make__binary_cross_entropy_with_logits_Backward());
+}
+
+function make__soft_margin_loss_Backward() {
+  return class _soft_margin_loss_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "SoftMarginLossBackward0";
+    }
+    declare self: S.Saved;
+    declare target: S.Saved;
+    declare reduction: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const reduction = this.reduction;
+      const self = S.unpack(this.self, this) as Tensor;
+      const target = S.unpack(this.target, this) as Tensor;
+      return [
+        this.needs(0) ? F.softMarginBackward(grad, self, target, reduction) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.target = S.drop(this.target);
+    }
+  };
+}
+let made__soft_margin_loss_Backward: ReturnType<typeof make__soft_margin_loss_Backward> | undefined;
+export function _soft_margin_loss_Backward() {
+  return (made__soft_margin_loss_Backward ??= make__soft_margin_loss_Backward());
+}
+
 function make__mse_loss_Backward() {
   return class _mse_loss_Backward extends Node {
     constructor() {
@@ -2126,6 +2557,82 @@ function make__huber_loss_Backward() {
 let made__huber_loss_Backward: ReturnType<typeof make__huber_loss_Backward> | undefined;
 export function _huber_loss_Backward() {
   return (made__huber_loss_Backward ??= make__huber_loss_Backward());
+}
+
+function make_tril_Backward() {
+  return class tril_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "TrilBackward0";
+    }
+    declare diagonal: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const diagonal = this.diagonal;
+      return [
+        this.needs(0) ? grad.tril(diagonal) : null,
+      ];
+    }
+  };
+}
+let made_tril_Backward: ReturnType<typeof make_tril_Backward> | undefined;
+export function tril_Backward() {
+  return (made_tril_Backward ??= make_tril_Backward());
+}
+
+function make_triu_Backward() {
+  return class triu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "TriuBackward0";
+    }
+    declare diagonal: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const diagonal = this.diagonal;
+      return [
+        this.needs(0) ? grad.triu(diagonal) : null,
+      ];
+    }
+  };
+}
+let made_triu_Backward: ReturnType<typeof make_triu_Backward> | undefined;
+export function triu_Backward() {
+  return (made_triu_Backward ??= make_triu_Backward());
+}
+
+function make_diag_embed_Backward() {
+  return class diag_embed_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "DiagEmbedBackward0";
+    }
+    declare offset: number;
+    declare dim1: number;
+    declare dim2: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim1 = this.dim1;
+      const dim2 = this.dim2;
+      const offset = this.offset;
+      return [
+        this.needs(0) ? grad.diagonal(offset, dim1, dim2) : null,
+      ];
+    }
+  };
+}
+let made_diag_embed_Backward: ReturnType<typeof make_diag_embed_Backward> | undefined;
+export function diag_embed_Backward() {
+  return (made_diag_embed_Backward ??= make_diag_embed_Backward());
 }
 
 function make_mm_Backward() {

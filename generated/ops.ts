@@ -11,6 +11,7 @@ import * as $flip from "../src/dispatch/flip.ts";
 import * as $foreach from "../src/dispatch/foreach.ts";
 import * as $indexing from "../src/dispatch/indexing.ts";
 import * as $joining from "../src/dispatch/joining.ts";
+import * as $likelihood from "../src/dispatch/likelihood.ts";
 import * as $losses from "../src/dispatch/losses.ts";
 import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
@@ -34,6 +35,7 @@ import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $sorting from "../src/dispatch/sorting.ts";
 import * as $special from "../src/dispatch/special.ts";
 import * as $storage_ops from "../src/dispatch/storage-ops.ts";
+import * as $triangles from "../src/dispatch/triangles.ts";
 import * as $views from "../src/dispatch/views.ts";
 import * as $views_dtype from "../src/dispatch/views-dtype.ts";
 import * as $views_split from "../src/dispatch/views-split.ts";
@@ -923,6 +925,51 @@ export function glu(self: Tensor, dim: number): Tensor {
   return $T.record(r, node);
 }
 
+export function _embedding(weight: Tensor, indices: Tensor, paddingIdx: number, scaleGradByFreq: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_embedding", _embedding), [weight, indices, paddingIdx, scaleGradByFreq]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(weight)))) return $indexing.embedding(weight, indices, paddingIdx, scaleGradByFreq);
+  const node = new ($N._embedding_Backward())();
+  $T.connect(node, [weight]);
+  node.indices = $S.save(indices);
+  node.paddingIdx = paddingIdx;
+  node.scaleGradByFreq = scaleGradByFreq;
+  node.weight = $S.geometry(weight);
+  const r = $indexing.embedding(weight, indices, paddingIdx, scaleGradByFreq);
+  return $T.record(r, node);
+}
+
+export function nn_functional_embedding(input: Tensor, weight: Tensor, paddingIdx: number | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_embedding", nn_functional_embedding), [input, weight, paddingIdx, maxNorm, normType, scaleGradByFreq, sparse]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.embedding(input, weight, paddingIdx, maxNorm, normType, scaleGradByFreq, sparse);
+  let r: Tensor;
+  try { r = $C.embedding(input, weight, paddingIdx, maxNorm, normType, scaleGradByFreq, sparse); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: string, sparse: boolean, perSampleWeights: Tensor | null, includeLastOffset: boolean, paddingIdx: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_embedding_bag", nn_functional_embedding_bag), [input, weight, offsets, maxNorm, normType, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.embeddingBag(input, weight, offsets, maxNorm, normType, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx);
+  let r: Tensor;
+  try { r = $C.embeddingBag(input, weight, offsets, maxNorm, normType, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_one_hot(input: Tensor, numClasses: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_one_hot", nn_functional_one_hot), [input, numClasses]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.oneHot(input, numClasses);
+  let r: Tensor;
+  try { r = $C.oneHot(input, numClasses); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_bilinear", nn_functional_bilinear), [input1, input2, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.bilinear(input1, input2, weight, bias);
+  let r: Tensor;
+  try { r = $C.bilinear(input1, input2, weight, bias); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("zeros", zeros), [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1128,6 +1175,92 @@ export function _fused_rmsprop_(self: readonly Tensor[], grads: readonly Tensor[
   $T.checkWritten("_fused_rmsprop_", [self, squareAvgs, momentumBufferList, gradAvgs, stateSteps], [grads]);
   $foreach.rmsprop(self, grads, squareAvgs, momentumBufferList, gradAvgs, stateSteps, lr, alpha, eps, weightDecay, momentum, centered, maximize);
   $T.changed([self, squareAvgs, momentumBufferList, gradAvgs, stateSteps]);
+}
+
+export function scatter_reduce_two(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, includeSelf: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_reduce_two", scatter_reduce_two), [self, dim, index, src, reduce, includeSelf, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("scatter_reduce", out, [self, index, src]);
+    return $T.finishOut($indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, undefined, false);
+  const node = new ($N.scatter_reduce_two_Backward())();
+  $T.connect(node, [self, src]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.src = $S.save(src);
+  node.reduce = reduce;
+  node.includeSelf = includeSelf;
+  const r = $indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function scatter_reduce_two_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, includeSelf: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("scatter_reduce_two_", scatter_reduce_two_), [self, dim, index, src, reduce, includeSelf]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
+    $indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, src]);
+  const node = new ($N.scatter_reduce_two_Backward())();
+  $T.connect(node, [self, src]);
+  node.self = $T.saveOriginal(self);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.src = $S.save(src);
+  node.reduce = reduce;
+  node.includeSelf = includeSelf;
+  $indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export function index_reduce(self: Tensor, dim: number, index: Tensor, source: Tensor, reduce: string, includeSelf: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_reduce", index_reduce), [self, dim, index, source, reduce, includeSelf, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("index_reduce", out, [self, index, source]);
+    return $T.finishOut($indexing.indexReduce(self, dim, index, source, reduce, includeSelf, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexReduce(self, dim, index, source, reduce, includeSelf, undefined, false);
+  const node = new ($N.index_reduce_Backward())();
+  $T.connect(node, [self, source]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.source = $S.save(source);
+  node.reduce = reduce;
+  node.includeSelf = includeSelf;
+  const r = $indexing.indexReduce(self, dim, index, source, reduce, includeSelf, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function index_reduce_(self: Tensor, dim: number, index: Tensor, source: Tensor, reduce: string, includeSelf: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("index_reduce_", index_reduce_), [self, dim, index, source, reduce, includeSelf]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
+    $indexing.indexReduce(self, dim, index, source, reduce, includeSelf, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, source]);
+  const node = new ($N.index_reduce_Backward())();
+  $T.connect(node, [self, source]);
+  node.self = $T.saveOriginal(self);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.source = $S.save(source);
+  node.reduce = reduce;
+  node.includeSelf = includeSelf;
+  $indexing.indexReduce(self, dim, index, source, reduce, includeSelf, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
 }
 
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
@@ -1813,6 +1946,235 @@ export function flipud(self: Tensor): Tensor {
   return $G.finish(r);
 }
 
+export function nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number): Named<readonly ["output","total_weight"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss_forward", nll_loss_forward), [self, target, weight, reduction, ignoreIndex]); if (r !== $A.PROCEED) return r as Named<readonly ["output","total_weight"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(weight)))) return $likelihood.nllLoss(self, target, weight, reduction, ignoreIndex);
+  const node = new ($N.nll_loss_forward_Backward())();
+  $T.connect(node, [self, weight]);
+  node.target = node.needs(0) ? $S.save(target) : null;
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.reduction = reduction;
+  node.ignoreIndex = ignoreIndex;
+  node.self = $S.geometry(self);
+  const r = $likelihood.nllLoss(self, target, weight, reduction, ignoreIndex);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function nll_loss2d_forward(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number): Named<readonly ["output","total_weight"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss2d_forward", nll_loss2d_forward), [self, target, weight, reduction, ignoreIndex]); if (r !== $A.PROCEED) return r as Named<readonly ["output","total_weight"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(weight)))) return $likelihood.nllLoss2d(self, target, weight, reduction, ignoreIndex);
+  const node = new ($N.nll_loss2d_forward_Backward())();
+  $T.connect(node, [self, weight]);
+  node.target = node.needs(0) ? $S.save(target) : null;
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.reduction = reduction;
+  node.ignoreIndex = ignoreIndex;
+  node.self = $S.geometry(self);
+  const r = $likelihood.nllLoss2d(self, target, weight, reduction, ignoreIndex);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function nll_loss_backward(gradOutput: Tensor, shape: readonly number[], target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number, totalWeight: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss_backward", nll_loss_backward), [gradOutput, shape, target, weight, reduction, ignoreIndex, totalWeight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $likelihood.nllLossBackward(gradOutput, shape, target, weight, reduction, ignoreIndex, totalWeight);
+  const node = new ($N.nll_loss_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.target = $S.save(target);
+  node.weight = $S.save(weight);
+  node.reduction = reduction;
+  node.ignoreIndex = ignoreIndex;
+  const r = $likelihood.nllLossBackward(gradOutput, shape, target, weight, reduction, ignoreIndex, totalWeight);
+  return $T.record(r, node);
+}
+
+export function nll_loss2d_backward(gradOutput: Tensor, shape: readonly number[], target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number, totalWeight: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss2d_backward", nll_loss2d_backward), [gradOutput, shape, target, weight, reduction, ignoreIndex, totalWeight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $likelihood.nllLossBackward(gradOutput, shape, target, weight, reduction, ignoreIndex, totalWeight);
+  const node = new ($N.nll_loss2d_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.target = $S.save(target);
+  node.weight = $S.save(weight);
+  node.reduction = reduction;
+  node.ignoreIndex = ignoreIndex;
+  const r = $likelihood.nllLossBackward(gradOutput, shape, target, weight, reduction, ignoreIndex, totalWeight);
+  return $T.record(r, node);
+}
+
+export function nn_functional_nll_loss(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_nll_loss", nn_functional_nll_loss), [input, target, weight, sizeAverage, ignoreIndex, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.nllLoss(input, target, weight, sizeAverage, ignoreIndex, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.nllLoss(input, target, weight, sizeAverage, ignoreIndex, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, ignoreIndex: number, reduce: boolean | null, reduction: string, labelSmoothing: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_cross_entropy", nn_functional_cross_entropy), [input, target, weight, sizeAverage, ignoreIndex, reduce, reduction, labelSmoothing]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.crossEntropy(input, target, weight, sizeAverage, ignoreIndex, reduce, reduction, labelSmoothing);
+  let r: Tensor;
+  try { r = $C.crossEntropy(input, target, weight, sizeAverage, ignoreIndex, reduce, reduction, labelSmoothing); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function _binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_binary_cross_entropy", _binary_cross_entropy), [self, target, weight, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target) || $T.tracks(weight)))) return $likelihood.bce(self, target, weight, reduction);
+  const node = new ($N._binary_cross_entropy_Backward())();
+  $T.connect(node, [self, target, weight]);
+  node.self = node.needs(0) || node.needs(1) ? $S.save(self) : null;
+  node.target = node.needs(0) ? $S.save(target) : null;
+  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
+  node.reduction = reduction;
+  const r = $likelihood.bce(self, target, weight, reduction);
+  return $T.record(r, node);
+}
+
+export const P_binary_cross_entropy_backward = { name: "binaryCrossEntropyBackward", kernel: $K.ternary_bce_backward, rule: $pointwise.RULES.arith, refuses: null } as const;
+
+export function binary_cross_entropy_backward(gradOutput: Tensor, self: Tensor, target: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("binary_cross_entropy_backward", binary_cross_entropy_backward), [gradOutput, self, target]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(self) || requiresGrad(target)))) return $pointwise.general(P_binary_cross_entropy_backward, [gradOutput, self, target], undefined, false);
+  const node = new ($N.binary_cross_entropy_backward_Backward())();
+  $T.connect(node, [gradOutput, self, target]);
+  node.gradOutput = node.needs(1) || node.needs(2) ? $S.save(gradOutput) : null;
+  node.self = $S.save(self);
+  node.target = node.needs(0) || node.needs(1) ? $S.save(target) : null;
+  const r = $pointwise.general(P_binary_cross_entropy_backward, [gradOutput, self, target], undefined, false);
+  return $T.record(r, node);
+}
+
+export function nn_functional_binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_binary_cross_entropy", nn_functional_binary_cross_entropy), [input, target, weight, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.binaryCrossEntropy(input, target, weight, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.binaryCrossEntropy(input, target, weight, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function _binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Tensor | null, posWeight: Tensor | null, reduction: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_binary_cross_entropy_with_logits", _binary_cross_entropy_with_logits), [self, target, weight, posWeight, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target) || $T.tracks(weight) || $T.tracks(posWeight)))) return $likelihood.bceLogits(self, target, weight, posWeight, reduction);
+  const node = new ($N._binary_cross_entropy_with_logits_Backward())();
+  $T.connect(node, [self, target, weight, posWeight]);
+  node.self = node.needs(0) || node.needs(1) ? $S.save(self) : null;
+  node.target = node.needs(0) ? $S.save(target) : null;
+  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
+  node.posWeight = node.needs(0) || node.needs(1) ? $S.save(posWeight) : null;
+  node.reduction = reduction;
+  const r = $likelihood.bceLogits(self, target, weight, posWeight, reduction);
+  return $T.record(r, node);
+}
+
+export function nn_functional_binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, posWeight: Tensor | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_binary_cross_entropy_with_logits", nn_functional_binary_cross_entropy_with_logits), [input, target, weight, sizeAverage, reduce, reduction, posWeight]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.binaryCrossEntropyWithLogits(input, target, weight, sizeAverage, reduce, reduction, posWeight);
+  let r: Tensor;
+  try { r = $C.binaryCrossEntropyWithLogits(input, target, weight, sizeAverage, reduce, reduction, posWeight); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_kl_div(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, logTarget: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_kl_div", nn_functional_kl_div), [input, target, sizeAverage, reduce, reduction, logTarget]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.klDiv(input, target, sizeAverage, reduce, reduction, logTarget);
+  let r: Tensor;
+  try { r = $C.klDiv(input, target, sizeAverage, reduce, reduction, logTarget); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_poisson_nll_loss(input: Tensor, target: Tensor, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_poisson_nll_loss", nn_functional_poisson_nll_loss), [input, target, logInput, full, sizeAverage, eps, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.poissonNllLoss(input, target, logInput, full, sizeAverage, eps, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.poissonNllLoss(input, target, logInput, full, sizeAverage, eps, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_gaussian_nll_loss(input: Tensor, target: Tensor, variance: Tensor | Scalar, full: boolean, eps: number, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_gaussian_nll_loss", nn_functional_gaussian_nll_loss), [input, target, variance, full, eps, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.gaussianNllLoss(input, target, variance, full, eps, reduction);
+  let r: Tensor;
+  try { r = $C.gaussianNllLoss(input, target, variance, full, eps, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: number, eps: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_cosine_similarity", nn_functional_cosine_similarity), [x1, x2, dim, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.cosineSimilarity(x1, x2, dim, eps);
+  let r: Tensor;
+  try { r = $C.cosineSimilarity(x1, x2, dim, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_pairwise_distance(x1: Tensor, x2: Tensor, p: number, eps: number, keepdim: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pairwise_distance", nn_functional_pairwise_distance), [x1, x2, p, eps, keepdim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.pairwiseDistance(x1, x2, p, eps, keepdim);
+  let r: Tensor;
+  try { r = $C.pairwiseDistance(x1, x2, p, eps, keepdim); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_cosine_embedding_loss", nn_functional_cosine_embedding_loss), [input1, input2, target, margin, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.cosineEmbeddingLoss(input1, input2, target, margin, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.cosineEmbeddingLoss(input1, input2, target, margin, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_triplet_margin_loss", nn_functional_triplet_margin_loss), [anchor, positive, negative, margin, p, eps, swap, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.tripletMarginLoss(anchor, positive, negative, margin, p, eps, swap, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.tripletMarginLoss(anchor, positive, negative, margin, p, eps, swap, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_margin_ranking_loss", nn_functional_margin_ranking_loss), [input1, input2, target, margin, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.marginRankingLoss(input1, input2, target, margin, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.marginRankingLoss(input1, input2, target, margin, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_hinge_embedding_loss(input: Tensor, target: Tensor, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_hinge_embedding_loss", nn_functional_hinge_embedding_loss), [input, target, margin, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.hingeEmbeddingLoss(input, target, margin, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.hingeEmbeddingLoss(input, target, margin, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_soft_margin_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_soft_margin_loss", nn_functional_soft_margin_loss), [input, target, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.softMarginLoss(input, target, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.softMarginLoss(input, target, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function _soft_margin_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_soft_margin_loss", _soft_margin_loss), [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $losses.softMarginLoss(self, target, reduction);
+  const node = new ($N._soft_margin_loss_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.target = $S.save(target);
+  node.reduction = reduction;
+  const r = $losses.softMarginLoss(self, target, reduction);
+  return $T.record(r, node);
+}
+
+export function nn_functional_multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: string): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_multilabel_soft_margin_loss", nn_functional_multilabel_soft_margin_loss), [input, target, weight, sizeAverage, reduce, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.multilabelSoftMarginLoss(input, target, weight, sizeAverage, reduce, reduction);
+  let r: Tensor;
+  try { r = $C.multilabelSoftMarginLoss(input, target, weight, sizeAverage, reduce, reduction); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_mse_loss", _mse_loss), [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
@@ -1880,6 +2242,182 @@ export function nn_functional_huber_loss(input: Tensor, target: Tensor, reductio
   if (!$G.begin()) return $C.huberLoss(input, target, reduction, delta, weight);
   let r: Tensor;
   try { r = $C.huberLoss(input, target, reduction, delta, weight); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function tril(self: Tensor, diagonal: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tril", tril), [self, diagonal, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("tril", out, [self]);
+    return $T.finishOut($triangles.tril(self, diagonal, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $triangles.tril(self, diagonal, undefined, false);
+  const node = new ($N.tril_Backward())();
+  $T.connect(node, [self]);
+  node.diagonal = diagonal;
+  const r = $triangles.tril(self, diagonal, undefined, false);
+  return $T.record(r, node);
+}
+
+export function tril_(self: Tensor, diagonal: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tril_", tril_), [self, diagonal]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $triangles.tril(self, diagonal, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.tril_Backward())();
+  $T.connect(node, [self]);
+  node.diagonal = diagonal;
+  $triangles.tril(self, diagonal, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function triu(self: Tensor, diagonal: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("triu", triu), [self, diagonal, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("triu", out, [self]);
+    return $T.finishOut($triangles.triu(self, diagonal, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $triangles.triu(self, diagonal, undefined, false);
+  const node = new ($N.triu_Backward())();
+  $T.connect(node, [self]);
+  node.diagonal = diagonal;
+  const r = $triangles.triu(self, diagonal, undefined, false);
+  return $T.record(r, node);
+}
+
+export function triu_(self: Tensor, diagonal: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("triu_", triu_), [self, diagonal]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $triangles.triu(self, diagonal, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new ($N.triu_Backward())();
+  $T.connect(node, [self]);
+  node.diagonal = diagonal;
+  $triangles.triu(self, diagonal, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function diag(self: Tensor, diagonal: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diag", diag), [self, diagonal, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.diag(self, diagonal, out);
+  let r: Tensor;
+  try { r = $C.diag(self, diagonal, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function diag_embed(self: Tensor, offset: number, dim1: number, dim2: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diag_embed", diag_embed), [self, offset, dim1, dim2, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("diag_embed", out, [self]);
+    return $T.finishOut($triangles.diagEmbed(self, offset, dim1, dim2, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $triangles.diagEmbed(self, offset, dim1, dim2, undefined);
+  const node = new ($N.diag_embed_Backward())();
+  $T.connect(node, [self]);
+  node.offset = offset;
+  node.dim1 = dim1;
+  node.dim2 = dim2;
+  const r = $triangles.diagEmbed(self, offset, dim1, dim2, undefined);
+  return $T.record(r, node);
+}
+
+export function diagflat(self: Tensor, offset: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diagflat", diagflat), [self, offset]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.diagflat(self, offset);
+  let r: Tensor;
+  try { r = $C.diagflat(self, offset); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function diagonal_scatter(self: Tensor, src: Tensor, offset: number, dim1: number, dim2: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diagonal_scatter", diagonal_scatter), [self, src, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.diagonalScatter(self, src, offset, dim1, dim2);
+  let r: Tensor;
+  try { r = $C.diagonalScatter(self, src, offset, dim1, dim2); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function slice_scatter(self: Tensor, src: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("slice_scatter", slice_scatter), [self, src, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.sliceScatter(self, src, dim, start, end, step);
+  let r: Tensor;
+  try { r = $C.sliceScatter(self, src, dim, start, end, step); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function select_scatter(self: Tensor, src: Tensor, dim: number, index: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("select_scatter", select_scatter), [self, src, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.selectScatter(self, src, dim, index);
+  let r: Tensor;
+  try { r = $C.selectScatter(self, src, dim, index); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function linalg_diagonal(A: Tensor, offset: number, dim1: number, dim2: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("linalg_diagonal", linalg_diagonal), [A, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.linalgDiagonal(A, offset, dim1, dim2);
+}
+
+export function block_diag(tensors: readonly Tensor[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("block_diag", block_diag), [tensors]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.blockDiag(tensors);
+  let r: Tensor;
+  try { r = $C.blockDiag(tensors); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function meshgrid(tensors: readonly Tensor[], indexing: string): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("meshgrid", meshgrid), [tensors, indexing]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.meshgrid(tensors, indexing);
+}
+
+export function einsum(equation: string, operands: readonly Tensor[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("einsum", einsum), [equation, operands]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.einsum(equation, operands);
+  let r: Tensor;
+  try { r = $C.einsum(equation, operands); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function tensordot(a: Tensor, b: Tensor, dims: number | readonly [readonly number[], readonly number[]]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("tensordot", tensordot), [a, b, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.tensordot(a, b, dims);
+  let r: Tensor;
+  try { r = $C.tensordot(a, b, dims); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: string | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("cdist", cdist), [x1, x2, p, computeMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.cdist(x1, x2, p, computeMode);
+  let r: Tensor;
+  try { r = $C.cdist(x1, x2, p, computeMode); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function aminmax(self: Tensor, dim: number | null, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["min","max"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("aminmax", aminmax), [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["min","max"]>; }
+  if (!$G.begin()) return $C.aminmax(self, dim, keepdim, out);
+  let r: Named<readonly ["min","max"]>;
+  try { r = $C.aminmax(self, dim, keepdim, out); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function count_nonzero(self: Tensor, dim: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("count_nonzero", count_nonzero), [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.countNonzero(self, dim);
+  let r: Tensor;
+  try { r = $C.countNonzero(self, dim); } catch (e) { $G.leaveAll(); throw e; }
   return $G.finish(r);
 }
 
@@ -3311,6 +3849,48 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
     $pointwise.checkWrite(self, other);
   }
   $pointwise.binary(P_bitwise_and, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_bitwise_left_shift = { name: "bitwiseLeftShift", kernel: $K.binary_shift_left, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102337,"kernel":"lshift_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_left_shift", bitwise_left_shift), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($pointwise.binary(P_bitwise_left_shift, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_bitwise_left_shift, self, other, undefined, false);
+}
+
+export function bitwise_left_shift_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_left_shift_", bitwise_left_shift_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_bitwise_left_shift, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_bitwise_right_shift = { name: "bitwiseRightShift", kernel: $K.binary_shift_right, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102337,"kernel":"rshift_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_right_shift", bitwise_right_shift), [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    return $T.finishOut($pointwise.binary(P_bitwise_right_shift, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_bitwise_right_shift, self, other, undefined, false);
+}
+
+export function bitwise_right_shift_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("bitwise_right_shift_", bitwise_right_shift_), [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_bitwise_right_shift, self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -7752,6 +8332,11 @@ op_threshold ["threshold","threshold","","pointwise",["self","threshold","value"
 _threshold_ ["_threshold_","_threshold","","pointwise",["self","threshold","value"]]
 _prelu_kernel ["_prelu_kernel","_preluKernel","","pointwise",["self","weight"],[[0,1],[],[]]]
 glu ["glu","glu","","op",["self","dim"]]
+_embedding ["_embedding","_embedding","","op",["weight","indices","paddingIdx","scaleGradByFreq"],[[0,1],[],[]]]
+nn_functional_embedding ["embedding","embedding","","composite",["input","weight","paddingIdx","maxNorm","normType","scaleGradByFreq","sparse"],null,null,null,"nn.functional"]
+nn_functional_embedding_bag ["embedding_bag","embeddingBag","","composite",["input","weight","offsets","maxNorm","normType","scaleGradByFreq","mode","sparse","perSampleWeights","includeLastOffset","paddingIdx"],null,null,null,"nn.functional"]
+nn_functional_one_hot ["one_hot","oneHot","","composite",["input","numClasses"],null,null,null,"nn.functional"]
+nn_functional_bilinear ["bilinear","bilinear","","composite",["input1","input2","weight","bias"],null,null,null,"nn.functional"]
 zeros ["zeros","zeros","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 ones ["ones","ones","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 empty ["empty","empty","","factory",["size","dtype","device","requiresGrad","memoryFormat","out"],null,2]
@@ -7783,6 +8368,10 @@ _fused_adam_ ["_fused_adam_","_fusedAdam","","op",["self","grads","expAvgs","exp
 _fused_sgd_ ["_fused_sgd_","_fusedSgd","","op",["self","grads","momentumBufferList","weightDecay","momentum","lr","dampening","nesterov","maximize","isFirstStep"],[[0,1,2],[0,2],[]]]
 _fused_adagrad_ ["_fused_adagrad_","_fusedAdagrad","","op",["self","grads","stateSums","stateSteps","lr","lrDecay","weightDecay","eps","maximize"],[[0,1,2,3],[0,2,3],[]]]
 _fused_rmsprop_ ["_fused_rmsprop_","_fusedRmsprop","","op",["self","grads","squareAvgs","momentumBufferList","gradAvgs","stateSteps","lr","alpha","eps","weightDecay","momentum","centered","maximize"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
+scatter_reduce_two ["scatter_reduce","scatterReduce","two","op",["self","dim","index","src","reduce","includeSelf","out"],[[0,3],[6],[2]],null,["scatter_reduce_two","scatter_reduce_out_two_out"]]
+scatter_reduce_two_ ["scatter_reduce_","scatterReduce","two","op",["self","dim","index","src","reduce","includeSelf"],[[0,3],[0],[2]],null,["scatter_reduce__two"]]
+index_reduce ["index_reduce","indexReduce","","op",["self","dim","index","source","reduce","includeSelf","out"],[[0,3],[6],[2]],null,["index_reduce","index_reduce_out_out"]]
+index_reduce_ ["index_reduce_","indexReduce","","op",["self","dim","index","source","reduce","includeSelf"],[[0,3],[0],[2]],null,["index_reduce_"]]
 index ["index","index","","op",["self","indices"],[[0],[],[1]]]
 index_put ["index_put","indexPut","","op",["self","indices","values","accumulate"],[[0,2],[],[1]]]
 index_put_ ["index_put_","indexPut","","op",["self","indices","values","accumulate"],[[0,2],[0],[1]]]
@@ -7837,6 +8426,29 @@ roll ["roll","roll","","op",["self","shifts","dims"]]
 rot90 ["rot90","rot90","","op",["self","k","dims"]]
 fliplr ["fliplr","fliplr","","composite",["self"]]
 flipud ["flipud","flipud","","composite",["self"]]
+nll_loss_forward ["nll_loss_forward","nllLossForward","","op",["self","target","weight","reduction","ignoreIndex"],[[0,1,2],[],[]]]
+nll_loss2d_forward ["nll_loss2d_forward","nllLoss2dForward","","op",["self","target","weight","reduction","ignoreIndex"],[[0,1,2],[],[]]]
+nll_loss_backward ["nll_loss_backward","nllLossBackward","","op",["gradOutput","shape","target","weight","reduction","ignoreIndex","totalWeight"],[[0,2,3,6],[],[]]]
+nll_loss2d_backward ["nll_loss2d_backward","nllLoss2dBackward","","op",["gradOutput","shape","target","weight","reduction","ignoreIndex","totalWeight"],[[0,2,3,6],[],[]]]
+nn_functional_nll_loss ["nll_loss","nllLoss","","composite",["input","target","weight","sizeAverage","ignoreIndex","reduce","reduction"],null,null,null,"nn.functional"]
+nn_functional_cross_entropy ["cross_entropy","crossEntropy","","composite",["input","target","weight","sizeAverage","ignoreIndex","reduce","reduction","labelSmoothing"],null,null,null,"nn.functional"]
+_binary_cross_entropy ["_binary_cross_entropy","_binaryCrossEntropy","","op",["self","target","weight","reduction"],[[0,1,2],[],[]]]
+binary_cross_entropy_backward ["binary_cross_entropy_backward","binaryCrossEntropyBackward","","pointwise",["gradOutput","self","target"],[[0,1,2],[],[]]]
+nn_functional_binary_cross_entropy ["binary_cross_entropy","binaryCrossEntropy","","composite",["input","target","weight","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
+_binary_cross_entropy_with_logits ["_binary_cross_entropy_with_logits","_binaryCrossEntropyWithLogits","","op",["self","target","weight","posWeight","reduction"],[[0,1,2,3],[],[]]]
+nn_functional_binary_cross_entropy_with_logits ["binary_cross_entropy_with_logits","binaryCrossEntropyWithLogits","","composite",["input","target","weight","sizeAverage","reduce","reduction","posWeight"],null,null,null,"nn.functional"]
+nn_functional_kl_div ["kl_div","klDiv","","composite",["input","target","sizeAverage","reduce","reduction","logTarget"],null,null,null,"nn.functional"]
+nn_functional_poisson_nll_loss ["poisson_nll_loss","poissonNllLoss","","composite",["input","target","logInput","full","sizeAverage","eps","reduce","reduction"],null,null,null,"nn.functional"]
+nn_functional_gaussian_nll_loss ["gaussian_nll_loss","gaussianNllLoss","","composite",["input","target","variance","full","eps","reduction"],null,null,null,"nn.functional"]
+nn_functional_cosine_similarity ["cosine_similarity","cosineSimilarity","","composite",["x1","x2","dim","eps"],null,null,null,"nn.functional"]
+nn_functional_pairwise_distance ["pairwise_distance","pairwiseDistance","","composite",["x1","x2","p","eps","keepdim"],null,null,null,"nn.functional"]
+nn_functional_cosine_embedding_loss ["cosine_embedding_loss","cosineEmbeddingLoss","","composite",["input1","input2","target","margin","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
+nn_functional_triplet_margin_loss ["triplet_margin_loss","tripletMarginLoss","","composite",["anchor","positive","negative","margin","p","eps","swap","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
+nn_functional_margin_ranking_loss ["margin_ranking_loss","marginRankingLoss","","composite",["input1","input2","target","margin","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
+nn_functional_hinge_embedding_loss ["hinge_embedding_loss","hingeEmbeddingLoss","","composite",["input","target","margin","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
+nn_functional_soft_margin_loss ["soft_margin_loss","softMarginLoss","","composite",["input","target","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
+_soft_margin_loss ["_soft_margin_loss","_softMarginLoss","","op",["self","target","reduction"],[[0,1],[],[]]]
+nn_functional_multilabel_soft_margin_loss ["multilabel_soft_margin_loss","multilabelSoftMarginLoss","","composite",["input","target","weight","sizeAverage","reduce","reduction"],null,null,null,"nn.functional"]
 _mse_loss ["_mse_loss","_mseLoss","","op",["self","target","reduction"],[[0,1],[],[]]]
 nn_functional_mse_loss ["mse_loss","mseLoss","","composite",["input","target","sizeAverage","reduce","reduction","weight"],null,null,null,"nn.functional"]
 nn_functional_l1_loss ["l1_loss","l1Loss","","composite",["input","target","sizeAverage","reduce","reduction","weight"],null,null,null,"nn.functional"]
@@ -7844,6 +8456,24 @@ _smooth_l1_loss ["_smooth_l1_loss","_smoothL1Loss","","op",["self","target","red
 nn_functional_smooth_l1_loss ["smooth_l1_loss","smoothL1Loss","","composite",["input","target","sizeAverage","reduce","reduction","beta"],null,null,null,"nn.functional"]
 _huber_loss ["_huber_loss","_huberLoss","","op",["self","target","reduction","delta"],[[0,1],[],[]]]
 nn_functional_huber_loss ["huber_loss","huberLoss","","composite",["input","target","reduction","delta","weight"],null,null,null,"nn.functional"]
+tril ["tril","tril","","op",["self","diagonal","out"],[[0],[2],[]],null,["tril","tril_out_out"]]
+tril_ ["tril_","tril","","op",["self","diagonal"],null,null,["tril_"]]
+triu ["triu","triu","","op",["self","diagonal","out"],[[0],[2],[]],null,["triu","triu_out_out"]]
+triu_ ["triu_","triu","","op",["self","diagonal"],null,null,["triu_"]]
+diag ["diag","diag","","composite",["self","diagonal","out"]]
+diag_embed ["diag_embed","diagEmbed","","op",["self","offset","dim1","dim2","out"],[[0],[4],[]]]
+diagflat ["diagflat","diagflat","","composite",["self","offset"]]
+diagonal_scatter ["diagonal_scatter","diagonalScatter","","composite",["self","src","offset","dim1","dim2"]]
+slice_scatter ["slice_scatter","sliceScatter","","composite",["self","src","dim","start","end","step"]]
+select_scatter ["select_scatter","selectScatter","","composite",["self","src","dim","index"]]
+linalg_diagonal ["diagonal","diagonal","","composite",["A","offset","dim1","dim2"],null,null,null,"linalg"]
+block_diag ["block_diag","blockDiag","","composite",["tensors"]]
+meshgrid ["meshgrid","meshgrid","","composite",["tensors","indexing"]]
+einsum ["einsum","einsum","","composite",["equation","operands"]]
+tensordot ["tensordot","tensordot","","composite",["a","b","dims"]]
+cdist ["cdist","cdist","","composite",["x1","x2","p","computeMode"]]
+aminmax ["aminmax","aminmax","","composite",["self","dim","keepdim","out"]]
+count_nonzero ["count_nonzero","countNonzero","","composite",["self","dim"]]
 mm ["mm","mm","","op",["self","mat2","out"],[[0,1],[2],[]],null,["mm","mm_out_out"]]
 bmm ["bmm","bmm","","op",["self","mat2","out"],[[0,1],[2],[]],null,["bmm","bmm_out_out"]]
 addmm ["addmm","addmm","","op",["self","mat1","mat2","beta","alpha","out"],[[0,1,2],[5],[]],null,["addmm","addmm_out_out"]]
@@ -7937,6 +8567,10 @@ logical_or ["logical_or","logicalOr","","pointwise",["self","other","out"],[[0,1
 logical_or_ ["logical_or_","logicalOr","","pointwise",["self","other"],[[0,1],[0],[]]]
 bitwise_and ["bitwise_and","bitwiseAnd","","pointwise",["self","other","out"],[[0,1],[2],[]]]
 bitwise_and_ ["bitwise_and_","bitwiseAnd","","pointwise",["self","other"],[[0,1],[0],[]]]
+bitwise_left_shift ["bitwise_left_shift","bitwiseLeftShift","","pointwise",["self","other","out"],[[0,1],[2],[]]]
+bitwise_left_shift_ ["bitwise_left_shift_","bitwiseLeftShift","","pointwise",["self","other"],[[0,1],[0],[]]]
+bitwise_right_shift ["bitwise_right_shift","bitwiseRightShift","","pointwise",["self","other","out"],[[0,1],[2],[]]]
+bitwise_right_shift_ ["bitwise_right_shift_","bitwiseRightShift","","pointwise",["self","other"],[[0,1],[0],[]]]
 bitwise_or ["bitwise_or","bitwiseOr","","pointwise",["self","other","out"],[[0,1],[2],[]]]
 bitwise_or_ ["bitwise_or_","bitwiseOr","","pointwise",["self","other"],[[0,1],[0],[]]]
 bitwise_xor ["bitwise_xor","bitwiseXor","","pointwise",["self","other","out"],[[0,1],[2],[]]]

@@ -140,6 +140,89 @@ export interface NewEmptyStridedStrideArgs {
   pinMemory?: boolean;
 }
 
+export type ScatterReduceArgs = Either<"dim", "axis", number> & {
+  index: Tensor | IndexList;
+  src: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+};
+
+export interface ScatterReduceIndexArgs {
+  index: Tensor | IndexList;
+  src: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface ScatterReduceSrcArgs {
+  src: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface ScatterReduceReduceArgs {
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface IncludeSelfOutOptions {
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export type ScatterReduceTwoArgs = Either<"dim", "axis", number> & {
+  index: Tensor | IndexList;
+  src: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+};
+
+export interface IncludeSelfOptions {
+  includeSelf?: boolean;
+}
+
+export type IndexReduceArgs = Either<"dim", "axis", number> & {
+  index: Tensor | IndexList;
+  source: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+};
+
+export interface IndexReduceIndexArgs {
+  index: Tensor | IndexList;
+  source: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface IndexReduceSourceArgs {
+  source: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export type IndexReduceInplaceArgs = Either<"dim", "axis", number> & {
+  index: Tensor | IndexList;
+  source: Tensor;
+  reduce: "add" | "multiply";
+  includeSelf?: boolean;
+};
+
 export interface IndexPutArgs {
   indices: readonly (Tensor | IndexList | null)[];
   values: Tensor;
@@ -335,7 +418,7 @@ export type ScatterDimInplaceArgs = Either<"dim", "axis", number> & {
   value: Scalar;
 };
 
-export type ScatterReduceArgs = Either<"dim", "axis", number> & {
+export type ScatterDimArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
   reduce: "add" | "multiply";
@@ -364,7 +447,7 @@ export interface ScatterOptions {
   out?: Tensor;
 }
 
-export type ScatterDimArgs = Either<"dim", "axis", number> & {
+export type ScatterDimDimArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
   reduce: "add" | "multiply";
@@ -393,7 +476,7 @@ export interface ScatterValueReduceOutArgs {
   out?: Tensor;
 }
 
-export type ScatterDimDimArgs = Either<"dim", "axis", number> & {
+export type ScatterDimIndexValueReduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   value: Scalar;
   reduce: "add" | "multiply";
@@ -530,6 +613,148 @@ export interface DimsOptions {
 export interface Rot90Args {
   k?: number;
   dims?: number | readonly number[] | null;
+}
+
+export interface TrilArgs {
+  diagonal?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface TrilInplaceArgs {
+  diagonal?: number;
+}
+
+export interface TriuArgs {
+  diagonal?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface TriuInplaceArgs {
+  diagonal?: number;
+}
+
+export interface DiagArgs {
+  diagonal?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface DiagEmbedArgs {
+  offset?: number;
+  dim1?: number;
+  dim2?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface DiagEmbedDim1Options {
+  dim1?: number;
+  dim2?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface DiagEmbedDim2Options {
+  dim2?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface DiagflatArgs {
+  offset?: number;
+}
+
+export interface DiagonalScatterArgs {
+  src: Tensor;
+  offset?: number;
+  dim1?: number;
+  dim2?: number;
+}
+
+export interface OffsetDim1Dim2Options {
+  offset?: number;
+  dim1?: number;
+  dim2?: number;
+}
+
+export interface Dim1Dim2Options {
+  dim1?: number;
+  dim2?: number;
+}
+
+export interface Dim2Options {
+  dim2?: number;
+}
+
+export interface SliceScatterArgs {
+  src: Tensor;
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number;
+  /** NumPy's name of `dim`. */
+  axis?: number;
+  start?: number | null;
+  end?: number | null;
+  step?: number;
+}
+
+export interface DimStartEndStepOptions {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number;
+  /** NumPy's name of `dim`. */
+  axis?: number;
+  start?: number | null;
+  end?: number | null;
+  step?: number;
+}
+
+export interface StartEndStepOptions {
+  start?: number | null;
+  end?: number | null;
+  step?: number;
+}
+
+export interface EndStepOptions {
+  end?: number | null;
+  step?: number;
+}
+
+export interface StepOptions {
+  step?: number;
+}
+
+export type SelectScatterArgs = Either<"dim", "axis", number> & {
+  src: Tensor;
+  index: number;
+};
+
+export type SelectScatterDimArgs = Either<"dim", "axis", number> & {
+  index: number;
+};
+
+export interface SelectScatterIndexArgs {
+  index: number;
+}
+
+export interface AminmaxOptions {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | null;
+  /** NumPy's name of `dim`. */
+  axis?: number | null;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: readonly Tensor[];
+}
+
+export interface CountNonzeroArgs {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[] | null;
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[] | null;
 }
 
 export interface MmArgs {
@@ -865,6 +1090,18 @@ export interface LogicalOrArgs {
 }
 
 export interface BitwiseAndArgs {
+  other: Tensor | Scalar;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface BitwiseLeftShiftArgs {
+  other: Tensor | Scalar;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface BitwiseRightShiftArgs {
   other: Tensor | Scalar;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -2312,10 +2549,6 @@ export type SelectArgs = Either<"dim", "axis", number> & {
   index: number;
 };
 
-export interface SelectIndexArgs {
-  index: number;
-}
-
 export interface SliceArgs {
   /** The dimension, or the dimensions; -1 is the last. */
   dim?: number;
@@ -2323,21 +2556,6 @@ export interface SliceArgs {
   axis?: number;
   start?: number | null;
   end?: number | null;
-  step?: number;
-}
-
-export interface SliceStartOptions {
-  start?: number | null;
-  end?: number | null;
-  step?: number;
-}
-
-export interface SliceEndOptions {
-  end?: number | null;
-  step?: number;
-}
-
-export interface SliceStepOptions {
   step?: number;
 }
 
@@ -2368,15 +2586,6 @@ export interface NarrowStartTensorArgs {
 export interface DiagonalArgs {
   offset?: number;
   dim1?: number;
-  dim2?: number;
-}
-
-export interface DiagonalDim1Options {
-  dim1?: number;
-  dim2?: number;
-}
-
-export interface DiagonalDim2Options {
   dim2?: number;
 }
 
@@ -2746,6 +2955,185 @@ export interface ThresholdThresholdValueOutArgs {
   value: Scalar;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
+}
+
+export interface EmbeddingArgs {
+  input: Tensor | IndexList;
+  weight: Tensor;
+  paddingIdx?: number | null;
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  sparse?: boolean;
+}
+
+export interface EmbeddingWeightArgs {
+  weight: Tensor;
+  paddingIdx?: number | null;
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  sparse?: boolean;
+}
+
+export interface EmbeddingPaddingIdxOptions {
+  paddingIdx?: number | null;
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  sparse?: boolean;
+}
+
+export interface EmbeddingMaxNormOptions {
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  sparse?: boolean;
+}
+
+export interface EmbeddingNormTypeOptions {
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  sparse?: boolean;
+}
+
+export interface EmbeddingScaleGradByFreqOptions {
+  scaleGradByFreq?: boolean;
+  sparse?: boolean;
+}
+
+export interface EmbeddingSparseOptions {
+  sparse?: boolean;
+}
+
+export interface EmbeddingBagArgs {
+  input: Tensor | IndexList;
+  weight: Tensor;
+  offsets?: Tensor | IndexList | null;
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagWeightArgs {
+  weight: Tensor;
+  offsets?: Tensor | IndexList | null;
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagOffsetsOptions {
+  offsets?: Tensor | IndexList | null;
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagMaxNormOptions {
+  maxNorm?: number | null;
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagNormTypeOptions {
+  normType?: number;
+  scaleGradByFreq?: boolean;
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagScaleGradByFreqOptions {
+  scaleGradByFreq?: boolean;
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagModeOptions {
+  mode?: string;
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagSparseOptions {
+  sparse?: boolean;
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagPerSampleWeightsOptions {
+  perSampleWeights?: Tensor | null;
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagIncludeLastOffsetOptions {
+  includeLastOffset?: boolean;
+  paddingIdx?: number | null;
+}
+
+export interface EmbeddingBagPaddingIdxOptions {
+  paddingIdx?: number | null;
+}
+
+export interface OneHotArgs {
+  input: Tensor | IndexList;
+  numClasses?: number;
+}
+
+export interface OneHotNumClassesOptions {
+  numClasses?: number;
+}
+
+export interface BilinearArgs {
+  input1: Tensor;
+  input2: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+}
+
+export interface BilinearInput2Args {
+  input2: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+}
+
+export interface BilinearWeightArgs {
+  weight: Tensor;
+  bias?: Tensor | null;
+}
+
+export interface BiasOptions {
+  bias?: Tensor | null;
 }
 
 export interface ZerosArgs {
@@ -3312,6 +3700,598 @@ export interface RepeatInterleaveTensorArgs {
   outputSize?: number | null;
 }
 
+export interface NllLossArgs {
+  input: Tensor;
+  target: Tensor | IndexList;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface NllLossTargetArgs {
+  target: Tensor | IndexList;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface NllLossWeightOptions {
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface NllLossSizeAverageOptions {
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface NllLossIgnoreIndexOptions {
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface ReduceReductionOptions {
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface ReductionOptions {
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface CrossEntropyArgs {
+  input: Tensor;
+  target: Tensor | IndexList;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropyTargetArgs {
+  target: Tensor | IndexList;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropyWeightOptions {
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropySizeAverageOptions {
+  sizeAverage?: boolean | null;
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropyIgnoreIndexOptions {
+  ignoreIndex?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropyReduceOptions {
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropyReductionOptions {
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  labelSmoothing?: number;
+}
+
+export interface CrossEntropyLabelSmoothingOptions {
+  labelSmoothing?: number;
+}
+
+export interface BinaryCrossEntropyArgs {
+  input: Tensor;
+  target: Tensor;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface BinaryCrossEntropyTargetArgs {
+  target: Tensor;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface WeightSizeAverageReduceReductionOptions {
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface SizeAverageReduceReductionOptions {
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface BinaryCrossEntropyWithLogitsArgs {
+  input: Tensor;
+  target: Tensor;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  posWeight?: Tensor | null;
+}
+
+export interface BinaryCrossEntropyWithLogitsTargetArgs {
+  target: Tensor;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  posWeight?: Tensor | null;
+}
+
+export interface BinaryCrossEntropyWithLogitsWeightOptions {
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  posWeight?: Tensor | null;
+}
+
+export interface BinaryCrossEntropyWithLogitsSizeAverageOptions {
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  posWeight?: Tensor | null;
+}
+
+export interface BinaryCrossEntropyWithLogitsReduceOptions {
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  posWeight?: Tensor | null;
+}
+
+export interface BinaryCrossEntropyWithLogitsReductionOptions {
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  posWeight?: Tensor | null;
+}
+
+export interface BinaryCrossEntropyWithLogitsPosWeightOptions {
+  posWeight?: Tensor | null;
+}
+
+export interface KlDivArgs {
+  input: Tensor;
+  target: Tensor;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  logTarget?: boolean;
+}
+
+export interface KlDivTargetArgs {
+  target: Tensor;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  logTarget?: boolean;
+}
+
+export interface KlDivSizeAverageOptions {
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  logTarget?: boolean;
+}
+
+export interface KlDivReduceOptions {
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  logTarget?: boolean;
+}
+
+export interface KlDivReductionOptions {
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+  logTarget?: boolean;
+}
+
+export interface KlDivLogTargetOptions {
+  logTarget?: boolean;
+}
+
+export interface PoissonNllLossArgs {
+  input: Tensor;
+  target: Tensor;
+  logInput?: boolean;
+  full?: boolean;
+  sizeAverage?: boolean | null;
+  eps?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface PoissonNllLossTargetArgs {
+  target: Tensor;
+  logInput?: boolean;
+  full?: boolean;
+  sizeAverage?: boolean | null;
+  eps?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface PoissonNllLossLogInputOptions {
+  logInput?: boolean;
+  full?: boolean;
+  sizeAverage?: boolean | null;
+  eps?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface PoissonNllLossFullOptions {
+  full?: boolean;
+  sizeAverage?: boolean | null;
+  eps?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface PoissonNllLossSizeAverageOptions {
+  sizeAverage?: boolean | null;
+  eps?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface PoissonNllLossEpsOptions {
+  eps?: number;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface GaussianNllLossArgs {
+  input: Tensor;
+  target: Tensor;
+  variance: Tensor | Scalar;
+  full?: boolean;
+  eps?: number;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface GaussianNllLossTargetArgs {
+  target: Tensor;
+  variance: Tensor | Scalar;
+  full?: boolean;
+  eps?: number;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface GaussianNllLossVarianceArgs {
+  variance: Tensor | Scalar;
+  full?: boolean;
+  eps?: number;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface GaussianNllLossFullOptions {
+  full?: boolean;
+  eps?: number;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface GaussianNllLossEpsOptions {
+  eps?: number;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface CosineSimilarityArgs {
+  x1: Tensor;
+  x2: Tensor;
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number;
+  /** NumPy's name of `dim`. */
+  axis?: number;
+  eps?: number;
+}
+
+export interface CosineSimilarityX2Args {
+  x2: Tensor;
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number;
+  /** NumPy's name of `dim`. */
+  axis?: number;
+  eps?: number;
+}
+
+export interface CosineSimilarityDimOptions {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number;
+  /** NumPy's name of `dim`. */
+  axis?: number;
+  eps?: number;
+}
+
+export interface EpsOptions {
+  eps?: number;
+}
+
+export interface PairwiseDistanceArgs {
+  x1: Tensor;
+  x2: Tensor;
+  p?: number;
+  eps?: number;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+}
+
+export interface PairwiseDistanceX2Args {
+  x2: Tensor;
+  p?: number;
+  eps?: number;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+}
+
+export interface PairwiseDistancePOptions {
+  p?: number;
+  eps?: number;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+}
+
+export interface PairwiseDistanceEpsOptions {
+  eps?: number;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+}
+
+export interface KeepdimOptions {
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+}
+
+export interface CosineEmbeddingLossArgs {
+  input1: Tensor;
+  input2: Tensor;
+  target: Tensor;
+  margin?: number;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface CosineEmbeddingLossInput2Args {
+  input2: Tensor;
+  target: Tensor;
+  margin?: number;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface CosineEmbeddingLossTargetArgs {
+  target: Tensor;
+  margin?: number;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface MarginSizeAverageReduceReductionOptions {
+  margin?: number;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossArgs {
+  anchor: Tensor;
+  positive: Tensor;
+  negative: Tensor;
+  margin?: number;
+  p?: number;
+  eps?: number;
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossPositiveArgs {
+  positive: Tensor;
+  negative: Tensor;
+  margin?: number;
+  p?: number;
+  eps?: number;
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossNegativeArgs {
+  negative: Tensor;
+  margin?: number;
+  p?: number;
+  eps?: number;
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossMarginOptions {
+  margin?: number;
+  p?: number;
+  eps?: number;
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossPOptions {
+  p?: number;
+  eps?: number;
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossEpsOptions {
+  eps?: number;
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface TripletMarginLossSwapOptions {
+  swap?: boolean;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface MarginRankingLossArgs {
+  input1: Tensor;
+  input2: Tensor;
+  target: Tensor;
+  margin?: number;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface HingeEmbeddingLossArgs {
+  input: Tensor;
+  target: Tensor;
+  margin?: number;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface SoftMarginLossArgs {
+  input: Tensor;
+  target: Tensor;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface SoftMarginLossTargetArgs {
+  target: Tensor;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
+export interface MultilabelSoftMarginLossArgs {
+  input: Tensor;
+  target: Tensor;
+  weight?: Tensor | null;
+  sizeAverage?: boolean | null;
+  reduce?: boolean | null;
+  /** What becomes of the losses of the elements. */
+  reduction?: "mean" | "sum" | "none";
+}
+
 export interface MseLossArgs {
   input: Tensor;
   target: Tensor;
@@ -3445,6 +4425,72 @@ export interface HuberLossDeltaOptions {
   weight?: Tensor | null;
 }
 
+export interface DiagonalAArgs {
+  A: Tensor;
+  offset?: number;
+  dim1?: number;
+  dim2?: number;
+}
+
+export interface BlockDiagArgs {
+  tensors: readonly Tensor[];
+}
+
+export interface MeshgridArgs {
+  tensors: readonly Tensor[];
+  indexing?: string;
+}
+
+export interface MeshgridOptions {
+  indexing?: string;
+}
+
+export interface EinsumArgs {
+  equation: string;
+  operands: readonly Tensor[];
+}
+
+export interface EinsumOperandsArgs {
+  operands: readonly Tensor[];
+}
+
+export interface TensordotArgs {
+  a: Tensor;
+  b: Tensor;
+  dims?: number | readonly [readonly number[], readonly number[]];
+}
+
+export interface TensordotBArgs {
+  b: Tensor;
+  dims?: number | readonly [readonly number[], readonly number[]];
+}
+
+export interface TensordotDimsOptions {
+  dims?: number | readonly [readonly number[], readonly number[]];
+}
+
+export interface CdistArgs {
+  x1: Tensor;
+  x2: Tensor;
+  p?: number;
+  computeMode?: string | null;
+}
+
+export interface CdistX2Args {
+  x2: Tensor;
+  p?: number;
+  computeMode?: string | null;
+}
+
+export interface CdistPOptions {
+  p?: number;
+  computeMode?: string | null;
+}
+
+export interface CdistComputeModeOptions {
+  computeMode?: string | null;
+}
+
 export interface SoftmaxInputArgs {
   input: Tensor;
   /** The dimension, or the dimensions; -1 is the last. */
@@ -3487,15 +4533,6 @@ export interface SoftminArgs {
 export interface LinearArgs {
   input: Tensor;
   weight: Tensor;
-  bias?: Tensor | null;
-}
-
-export interface LinearWeightArgs {
-  weight: Tensor;
-  bias?: Tensor | null;
-}
-
-export interface LinearBiasOptions {
   bias?: Tensor | null;
 }
 
@@ -3553,10 +4590,6 @@ export interface LayerNormWeightOptions {
 
 export interface LayerNormBiasOptions {
   bias?: Tensor | null;
-  eps?: number;
-}
-
-export interface LayerNormEpsOptions {
   eps?: number;
 }
 
@@ -3923,13 +4956,6 @@ export interface VarMeanArgs {
 export interface UnbiasedKeepdimOptions {
   /** Divide by one less than the number of elements. */
   unbiased?: boolean;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-}
-
-export interface KeepdimOptions {
   /** Keep the reduced dimensions, with size 1. */
   keepdim?: boolean;
   /** NumPy's name of `keepdim`. */

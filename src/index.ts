@@ -29,6 +29,7 @@ export {
 } from "./api/generator.ts";
 export { type IndexPart, Slice, slice } from "./api/indexing.ts";
 export { inferMeta } from "./api/infer.ts";
+export { type FloatInfo, finfo, type IntInfo, iinfo } from "./api/limits.ts";
 export { linalg } from "./api/linalg.ts";
 export { float, int } from "./api/numbers.ts";
 export {

@@ -176,6 +176,7 @@ const gpu_families = [_][]const u8{
     "index_mask",
     "search",
     "sort",
+    "loss",
     "matmul",
     "random",
     "range",

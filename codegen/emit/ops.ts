@@ -131,7 +131,7 @@ function params(op: Op, withOut: boolean): string {
   return list.join(", ");
 }
 
-const INDEX_ROLES = ["Tensor|Index", "Tensor?[]"];
+const INDEX_ROLES = ["Tensor|Index", "Tensor|Index?", "Tensor?[]"];
 
 /** Places of the operands whose devices are compared; null where there is one operand only. */
 function devicePlaces(op: Op, written: "out" | "self" | null): readonly (readonly number[])[] | null {

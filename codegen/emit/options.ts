@@ -47,6 +47,8 @@ export function inputType(a: Arg): string {
   switch (a.role) {
     case "Tensor|Index":
       return "Tensor | IndexList";
+    case "Tensor|Index?":
+      return "Tensor | IndexList | null";
     case "Ints":
       return "number | readonly number[]";
     case "String|Ints":

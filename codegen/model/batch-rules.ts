@@ -21,6 +21,7 @@ const TABLES: Readonly<Record<string, keyof BatchRules>> = {
   DIMS_RULES: "own",
   MATRIX_RULES: "own",
   INDEX_RULES: "own",
+  LOSS_RULES: "own",
   VIEWS: "view",
   WHOLE: "whole",
   WHOLE_RULES: "composite",

@@ -7,6 +7,7 @@ export type Role =
   | "Tensor|Scalar"
   | "Tensor|Scalar?"
   | "Tensor|Index"
+  | "Tensor|Index?"
   | "Tensor?[]"
   | "TensorList"
   | "Scalar"
@@ -21,6 +22,8 @@ export type Role =
   | "Ints"
   /** A word, or one number or several: the padding of a convolution. */
   | "String|Ints"
+  /** A count of dimensions, or two lists of them: what tensordot sums over. */
+  | "Axes"
   | "Int"
   | "Int?"
   | "Float"
@@ -214,6 +217,7 @@ export interface TextSchema {
     | "IndexError"
     | "NotImplementedError"
     | "OutOfMemoryError"
+    | "AssertionError"
     | "AttributeError"
     | "DisposedError"
     | "RangeError"

@@ -215,6 +215,13 @@ export const codes = [
     doc: "Attributes by place.",
     values: { root: 0, divisor: 1 },
   },
+  {
+    name: "NllAttr",
+    family: "loss",
+    type: "usize",
+    doc: "Attributes by place: sizes, the class left out, whether classes have weights, one gradient for all.",
+    values: { classes: 0, inner: 1, ignored: 2, weighted: 3, single: 4, fault: 5 },
+  },
   { name: "SoftmaxAttr", family: "softmax", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   { name: "ScanAttr", family: "scan", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   {

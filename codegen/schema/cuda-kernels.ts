@@ -16,6 +16,8 @@ export const cudaKernels = [
   "index_mask.nonzero",
   "index_mask.scatter",
   "index_mask.select",
+  "loss.nll",
+  "loss.nll_backward",
   "matmul.gemm",
   "random.bernoulli",
   "random.bernoulli_each",

@@ -6,22 +6,7 @@ import { broadcastShapes } from "../dispatch/allocate.ts";
 import { warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-
-const REDUCTIONS: Record<string, number> = { none: 0, mean: 1, sum: 2 };
-
-/** torch's old arguments, which it still takes with a warning. */
-function reductionOf(sizeAverage: boolean | null, reduce: boolean | null, reduction: string): string {
-  if (sizeAverage === null && reduce === null) return reduction;
-  const wanted = reduce === false ? "none" : sizeAverage === false ? "sum" : "mean";
-  warn(`size_average and reduce args will be deprecated, please use reduction='${wanted}' instead.`);
-  return wanted;
-}
-
-function codeOf(op: string, reduction: string): number {
-  const code = REDUCTIONS[reduction];
-  if (code === undefined) throw texts.unknownReduction(op, reduction);
-  return code;
-}
+import { reductionCode, reductionOf } from "./loss-reductions.ts";
 
 function warnOfSizes(input: Tensor, target: Tensor): void {
   if (sameSizes(input._shape, target._shape)) return;
@@ -75,7 +60,7 @@ export function mseLoss(
 ): Tensor {
   const op = "mse_loss";
   const [x, y, wanted] = opened(input, target, sizeAverage, reduce, reduction);
-  if (weight === null) return O._mse_loss(x, y, codeOf(op, wanted));
+  if (weight === null) return O._mse_loss(x, y, reductionCode(op, wanted));
   requireWeights(op, weight, input);
   return weighted(op, x.sub(y).pow(2).mul(weight), weight, wanted);
 }
@@ -95,7 +80,7 @@ export function l1Loss(
 ): Tensor {
   const op = "l1_loss";
   const [x, y, wanted] = opened(input, target, sizeAverage, reduce, reduction);
-  if (weight === null) return distances(x, y, codeOf(op, wanted));
+  if (weight === null) return distances(x, y, reductionCode(op, wanted));
   requireWeights(op, weight, input);
   return weighted(op, x.sub(y).abs().mul(weight), weight, wanted);
 }
@@ -109,7 +94,7 @@ export function smoothL1Loss(
   beta: number,
 ): Tensor {
   const [x, y, wanted] = opened(input, target, sizeAverage, reduce, reduction);
-  const code = codeOf("smooth_l1_loss", wanted);
+  const code = reductionCode("smooth_l1_loss", wanted);
   return beta === 0 ? distances(x, y, code) : O._smooth_l1_loss(x, y, code, beta);
 }
 
@@ -122,7 +107,7 @@ export function huberLoss(
 ): Tensor {
   const op = "huber_loss";
   const [x, y] = opened(input, target, null, null, reduction);
-  if (weight === null) return O._huber_loss(x, y, codeOf(op, reduction), delta);
+  if (weight === null) return O._huber_loss(x, y, reductionCode(op, reduction), delta);
   requireWeights(op, weight, input);
   const losses = O._huber_loss(x, y, 0, delta).mul(weight);
   return reduction === "mean" ? losses.mean() : weighted(op, losses, weight, reduction);

@@ -26,6 +26,21 @@ export function indexSelectBackward(grad: Tensor, shape: Sizes, dim: number, ind
   return O.index_add(grad.newZeros(shape), dim, index, grad, 1);
 }
 
+/** The row of the padding gets none; a row that is named often may get a mean. */
+export function embeddingBackward(
+  grad: Tensor,
+  shape: Sizes,
+  indices: Tensor,
+  padding: number,
+  scale: boolean,
+): Tensor {
+  const [rows, width] = shape as readonly [number, number];
+  const list = indices.reshape([-1]);
+  const total = O.index_add_(grad.newZeros([rows, width]), 0, list, grad.reshape([list._numel, width]), 1);
+  const counted = scale ? total.div(O.bincount(list, null, rows).clampMin(1).to(grad.dtype).unsqueeze(1)) : total;
+  return padding < 0 ? counted : counted.indexFill(0, [padding], 0);
+}
+
 export function gatherBackward(grad: Tensor, shape: Sizes, dim: number, index: Tensor): Tensor {
   return O.scatter_add(grad.newZeros(shape), dim, index, grad);
 }

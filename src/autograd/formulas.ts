@@ -4,7 +4,9 @@ import { asStridedBackward } from "./gradients.ts";
 
 export * from "./formulas-activations.ts";
 export * from "./formulas-common.ts";
+export * from "./formulas-index-reduce.ts";
 export * from "./formulas-indexing.ts";
+export * from "./formulas-losses.ts";
 export * from "./formulas-matrix.ts";
 export * from "./formulas-numbers.ts";
 export * from "./formulas-pointwise.ts";

@@ -108,6 +108,13 @@ function beside(self: unknown, index: Tensor): Tensor {
   return self instanceof Tensor && self.isCuda ? index.to(self.device) : index;
 }
 
+/** A number, or two lists of them. */
+function toAxes(x: unknown): unknown {
+  if (!Array.isArray(x)) return toInt(x);
+  const lists = x.map(toSomeInts);
+  return lists.length === 2 && !lists.includes(MISMATCH) ? lists : MISMATCH;
+}
+
 const CONVERT: Record<string, Converter> = {
   Tensor: toTensor,
   "Tensor|Scalar": (x) => (x instanceof Tensor || takesScalar(x) ? x : MISMATCH),
@@ -121,6 +128,7 @@ const CONVERT: Record<string, Converter> = {
   Size: toInts,
   Sizes: toSomeInts,
   Ints: toSomeInts,
+  Axes: toAxes,
   "String|Ints": (x) => (typeof x === "string" ? x : toSomeInts(x)),
   Float: (x) => (isScalar(x) ? (x instanceof Complex ? Number.NaN : doubleOf(x)) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
@@ -199,8 +207,8 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
     }
     const value = (overload.converters[i] as Converter)(given);
     if (value === MISMATCH) return null;
-    values[i] =
-      value !== given && (rows[i] as ArgRow)[1] === "Tensor|Index" ? beside(values[0], value as Tensor) : value;
+    const indexes = value !== given && (rows[i] as ArgRow)[1].startsWith("Tensor|Index");
+    values[i] = indexes ? beside(values[0], value as Tensor) : value;
   }
   if (options !== null && !takesAll(overload, options)) return null;
   if (overload.out > 0) {
@@ -364,6 +372,7 @@ function typeName(x: unknown, depth = 0): string {
 
 /** What TypeScript calls the kinds of arguments; others have their own names. */
 const TYPES: Readonly<Record<string, string>> = {
+  Axes: "number | [number[], number[]]",
   Bool: "boolean",
   Dim: "number",
   Dims: "number | number[]",

@@ -19,6 +19,7 @@ const MAKERS = {
   index_put_: inDimension("index_put_"),
   index_fill_: inDimension("index_fill_"),
   index_select: () => texts.outOfRangeInSelf(undefined),
+  embedding: () => texts.outOfRangeInSelf(undefined),
   index_add_: () => texts.outOfRangeInSelf(undefined),
   index_copy_: (index, dim, size) => texts.indexCopyOutOfBounds("index_copy_", index, dim, size),
   gather: inScatter("gather"),
@@ -28,6 +29,7 @@ const MAKERS = {
   take: (index, _dim, size) => texts.putOutOfRange(undefined, index, size),
   put_: (index, _dim, size) => texts.putOutOfRange(undefined, index, size),
   bernoulli_: () => texts.bernoulliProbabilities("bernoulli_"),
+  nll_loss: (index) => texts.classOutOfBounds("nll_loss", index),
   searchsorted: () => texts.sorterRange("searchsorted"),
 } as const satisfies Record<string, Maker>;
 

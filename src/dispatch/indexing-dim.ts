@@ -24,7 +24,7 @@ const SCALE = { name: "index_add", kernel: K.binary_mul, rule: RULES.same };
 const isInteger = (t: Tensor): boolean => t.dtype === int64 || t.dtype === int32;
 
 /** Where a vector of positions along `dim` points; 0-dim tensors count as one element. */
-function along(self: Tensor, d: number, index: Tensor, wrap: boolean, fault: Fault): Selection {
+export function along(self: Tensor, d: number, index: Tensor, wrap: boolean, fault: Fault): Selection {
   const rank = self._shape.length;
   const vector = copy.denseOf(index);
   const n = index._numel;
@@ -63,7 +63,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
 }
 
 /** The tensor to write into: self, `out` with self's elements, or a copy. */
-function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: string): Tensor {
+export function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: string): Tensor {
   if (inplace) return self;
   if (out === undefined) return copy.clone(self, contiguousFormat);
   if (out === self) return out;
@@ -101,7 +101,7 @@ function requireSlices(self: Tensor, d: number, source: Tensor): void {
   if (!sameSizes(a, b)) throw texts.sourceShapeExceptDim("index_add_", self._shape, source._shape);
 }
 
-function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, name: string): void {
+export function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, name: string): void {
   const n = index._numel;
   const op = `${name}_`;
   if (index._shape.length > 1) {
@@ -121,7 +121,7 @@ function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, n
 }
 
 /** The source as the selection sees it: a 0-dim tensor is a vector of one element. */
-function asRows(source: Tensor): Tensor {
+export function asRows(source: Tensor): Tensor {
   return source._shape.length === 0 ? asView(source, [1], [1], source._offset) : source;
 }
 

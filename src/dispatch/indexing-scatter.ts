@@ -37,7 +37,7 @@ function lanes(self: Tensor, d: number, index: Tensor, op: ScatterOp): Selection
   };
 }
 
-function requireIndexDtype(index: Tensor, op: string): void {
+export function requireIndexDtype(index: Tensor, op: string): void {
   if (index._numel !== 0 && index.dtype !== int64 && index.dtype !== int32) throw texts.indexNotInteger(op);
 }
 
@@ -87,7 +87,7 @@ function sizeAt(t: Tensor, k: number, op: string): number {
   return t._shape[k] as number;
 }
 
-function checkScatter(self: Tensor, d: number, index: Tensor, src: Tensor | null): void {
+export function checkScatter(self: Tensor, d: number, index: Tensor, src: Tensor | null): void {
   const op = "scatter";
   if (index._numel === 0) return;
   if (sizes(self).length !== sizes(index).length) throw texts.scatterIndexRank(op);

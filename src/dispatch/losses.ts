@@ -3,11 +3,13 @@
 import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
+import { float32 } from "../tensor/dtype.ts";
 import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { emptyLike } from "./allocate.ts";
+import { cast } from "./copy.ts";
 import { binary, general, type Pointwise, RULES, scalarAttr } from "./pointwise.ts";
-import { resultType } from "./promotion.ts";
+import { requireCast, resultType } from "./promotion.ts";
 import { mean, sum } from "./reduce.ts";
 import { refuse } from "./refusals.ts";
 
@@ -26,7 +28,7 @@ export function mseLoss(self: Tensor, target: Tensor, reduction: number): Tensor
   return reduced("mse_loss", squares, reduction);
 }
 
-function reduced(op: string, losses: Tensor, reduction: number): Tensor {
+export function reduced(op: string, losses: Tensor, reduction: number): Tensor {
   if (reduction === 0) return losses;
   if (reduction !== 1 && reduction !== 2) throw texts.mseReduction(op, reduction);
   const total = reduction === 1 ? mean(losses, null) : sum(losses, null);
@@ -62,4 +64,16 @@ export function huberLoss(self: Tensor, target: Tensor, reduction: number, delta
   const losses = emptyLike(self);
   general(HUBER, [self, target], losses, false, () => scalarAttr(0, delta));
   return reduced(HUBER.name, losses, reduction);
+}
+
+const SOFT_MARGIN: Pointwise = { name: "soft_margin_loss", kernel: K.binary_soft_margin, rule: RULES.arith };
+
+/** log(1 + exp(-target * self)), in the dtype of the input. */
+export function softMarginLoss(self: Tensor, target: Tensor, reduction: number): Tensor {
+  requireKept(target._storage);
+  if (self.dtype.category < 2) requireCast(float32, self.dtype);
+  const wide = general(SOFT_MARGIN, [self, target]);
+  const losses = wide.dtype === self.dtype ? wide : cast(wide, self.dtype);
+  if (losses !== wide) wide.dispose();
+  return reduced(SOFT_MARGIN.name, losses, reduction);
 }

@@ -1,7 +1,7 @@
 /** Operators along dimensions, which count on behind the batch, and reductions of everything. */
 import * as O from "../../generated/ops.ts";
 import { Tensor, wrapDim } from "../tensor/tensor.ts";
-import type { Call, Rule } from "./call.ts";
+import { type Call, each, type Rule } from "./call.ts";
 import { padded, requireBatched } from "./shapes.ts";
 
 type DimsArg = number | readonly number[] | null;
@@ -112,4 +112,25 @@ export const whole: Rule = (call) => {
   return reduce(self.ndim === 0 ? padded(all, 1, 2) : all, behind(Math.max(self.ndim, 1)), args.slice(1));
 };
 
-export const DIMS_RULES: Readonly<Record<string, Rule>> = { repeat, roll, cat: joined(0), stack: joined(1) };
+/** Triangles are of the last dimensions, however many stand in front. */
+const triangle: Rule = (call) => {
+  const [self, k] = call.args as [Tensor, number];
+  return self.ndim < 2 ? each(call) : call.operator.run(call.level.front(self), k);
+};
+
+/** Dimensions of the result that count from its front count on behind the batch. */
+const diagEmbed: Rule = ({ level, operator, args }) => {
+  const [self, offset, first, second] = args as [Tensor, number, number, number];
+  const behind = (d: number): number => (d < 0 ? d : d + 1);
+  return operator.run(level.front(self), offset, behind(first), behind(second));
+};
+
+export const DIMS_RULES: Readonly<Record<string, Rule>> = {
+  repeat,
+  roll,
+  cat: joined(0),
+  stack: joined(1),
+  tril: triangle,
+  triu: triangle,
+  diag_embed: diagEmbed,
+};

@@ -212,9 +212,16 @@ const maskedSelect: Rule = ({ level, args }) => {
   return O.index_select(rows, 1, O.select(places, 1, 0));
 };
 
+/** Positions of all examples in one table are more positions. */
+const embedding: Rule = (call) => {
+  const [weight, indices, ...rest] = call.args as [Tensor, Tensor, ...unknown[]];
+  return call.level.has(weight) ? each(call) : call.operator.run(weight, call.level.front(indices), ...rest);
+};
+
 export const INDEX_RULES: Readonly<Record<string, Rule>> = {
   index,
   index_put: indexPut,
+  _embedding: embedding,
   index_select: indexSelect,
   index_add: indexed,
   index_copy: indexed,

@@ -11,7 +11,7 @@ const APART: Readonly<Record<string, number>> = { where: 0 };
 const BY_SHAPE = new Set(["add", "atan2", "copysign"]);
 
 /** The arguments with all examples of each operand, aligned to the longest. */
-function aligned({ level, key, args }: Call): unknown[] {
+export function aligned({ level, key, args }: Call): unknown[] {
   const operands = tensorsOf(args);
   const rank = Math.max(...operands.map(([t]) => t.ndim));
   const mixed = operands.some(([t]) => t.dtype !== operands[0]?.[0].dtype);
@@ -69,26 +69,8 @@ const inSet: Rule = (call) => {
   return level.has(args[1]) ? each(call) : call.operator.run(level.front(args[0] as Tensor), ...args.slice(1));
 };
 
-const REDUCTIONS = { none: 0, mean: 1, sum: 2 };
-
-/** The loss of each element; then the mean or sum of each example's. */
-const loss: Rule = (call) => {
-  const { args, operator } = call;
-  const [self, target, , ...rest] = aligned(call) as [Tensor, Tensor, number];
-  const losses = operator.run(self, target, REDUCTIONS.none, ...rest) as Tensor;
-  if (args[2] === REDUCTIONS.none) return losses;
-  const dims = losses._shape.map((_, i) => i).slice(1);
-  if (dims.length === 0) return losses;
-  return args[2] === REDUCTIONS.mean
-    ? O.mean_dim(losses, dims, false, null)
-    : O.sum_dim_IntList(losses, dims, false, null);
-};
-
 export const POINTWISE_RULES: Readonly<Record<string, Rule>> = {
   "fill.Tensor": fillTensor,
   "bucketize.Tensor": inSet,
   "isin.Tensor_Scalar": inSet,
-  _mse_loss: loss,
-  _smooth_l1_loss: loss,
-  _huber_loss: loss,
 };

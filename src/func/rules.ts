@@ -8,6 +8,7 @@ import { type Call, type Examples, each, type Rule, touchesAny } from "./call.ts
 import { DIMS_RULES, dims, whole } from "./rules-dims.ts";
 import { drawn, factory } from "./rules-factory.ts";
 import { along, INDEX_RULES } from "./rules-index.ts";
+import { LOSS_RULES } from "./rules-losses.ts";
 import { MATRIX_RULES, WHOLE_RULES } from "./rules-matrix.ts";
 import { POINTWISE_RULES, pointwise } from "./rules-pointwise.ts";
 import { view } from "./rules-views.ts";
@@ -40,6 +41,7 @@ const OWN: Readonly<Record<string, Rule>> = {
   ...DIMS_RULES,
   ...MATRIX_RULES,
   ...INDEX_RULES,
+  ...LOSS_RULES,
 };
 
 function refused({ operator, key }: Call): never {

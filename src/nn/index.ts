@@ -26,8 +26,10 @@ export {
   Threshold,
 } from "./activations-straight.ts";
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
+export { Bilinear } from "./bilinear.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 export { deepcopy } from "./deepcopy.ts";
+export { Embedding, EmbeddingBag, type EmbeddingBagOptions, type EmbeddingOptions } from "./embedding.ts";
 export { functional } from "./functional.ts";
 export type { RemovableHandle } from "./hooks.ts";
 export * as init from "./init.ts";
@@ -43,6 +45,25 @@ export {
 } from "./layers.ts";
 export { Identity, Linear, type LinearOptions } from "./linear.ts";
 export { HuberLoss, L1Loss, MSELoss, SmoothL1Loss } from "./losses.ts";
+export {
+  BCELoss,
+  BCEWithLogitsLoss,
+  CrossEntropyLoss,
+  GaussianNLLLoss,
+  KLDivLoss,
+  NLLLoss,
+  PoissonNLLLoss,
+} from "./losses-classes.ts";
+export {
+  CosineEmbeddingLoss,
+  CosineSimilarity,
+  HingeEmbeddingLoss,
+  MarginRankingLoss,
+  MultiLabelSoftMarginLoss,
+  PairwiseDistance,
+  SoftMarginLoss,
+  TripletMarginLoss,
+} from "./losses-margin.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
 export { Buffer, Parameter } from "./parameter.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";

@@ -9,9 +9,13 @@ import { Module } from "./module.ts";
 import { settings } from "./options.ts";
 import { MODULE } from "./signatures.ts";
 
-interface LossOptions {
+/** What becomes of the losses of the elements. */
+export type Reduction = "mean" | "sum" | "none";
+
+/** Options of losses. */
+export interface LossOptions {
   /** What becomes of the elements' losses. Default "mean". */
-  reduction?: "mean" | "sum" | "none";
+  reduction?: Reduction;
 }
 
 interface SmoothL1Options extends LossOptions {
@@ -34,7 +38,7 @@ interface HuberOptions extends LossOptions {
  */
 export class MSELoss extends Module {
   /** What becomes of the squared differences. */
-  reduction: "mean" | "sum" | "none";
+  reduction: Reduction;
   constructor(...options: [options?: LossOptions]) {
     super();
     this.reduction = settings<Required<LossOptions>>("MSELoss", options, { reduction: "mean" }).reduction;
@@ -56,7 +60,7 @@ checkForward(MSELoss, "MSELoss");
  */
 export class L1Loss extends Module {
   /** What becomes of the distances. */
-  reduction: "mean" | "sum" | "none";
+  reduction: Reduction;
   constructor(...options: [options?: LossOptions]) {
     super();
     this.reduction = settings<Required<LossOptions>>("L1Loss", options, { reduction: "mean" }).reduction;
@@ -78,7 +82,7 @@ checkForward(L1Loss, "L1Loss");
  */
 export class SmoothL1Loss extends Module {
   /** What becomes of the elements' losses. */
-  reduction: "mean" | "sum" | "none";
+  reduction: Reduction;
   /** The distance up to which the loss is a square. */
   beta: number;
   constructor(...options: [options?: SmoothL1Options]) {
@@ -104,7 +108,7 @@ checkForward(SmoothL1Loss, "SmoothL1Loss");
  */
 export class HuberLoss extends Module {
   /** What becomes of the elements' losses. */
-  reduction: "mean" | "sum" | "none";
+  reduction: Reduction;
   /** The distance up to which the loss is a square. */
   delta: number;
   constructor(...options: [options?: HuberOptions]) {

@@ -47,6 +47,8 @@ export const FUNCTIONS = {
   resultType: "tensor:notDict other:notDict",
   getDefaultDtype: "",
   setDefaultDtype: "d:notDict",
+  finfo: "type?:notDict",
+  iinfo: "type:notDict",
   getDefaultDevice: "",
   setDefaultDevice: "device:notDict",
   withDevice: "device:notDict body?:fn",

@@ -66,6 +66,10 @@ function reordered(c: Case, args: unknown[]): unknown[] {
     case "nn.functional.embedding":
     case "nn.functional.embedding_bag":
       return [b, a, ...rest];
+    // Python takes the tensors one by one, too.
+    case "meshgrid":
+    case "block_diag":
+      return Array.isArray(a) ? args : [args];
     case "normal":
       return c.vt === "number_mean" ? [b, a, ...rest] : args;
     default:

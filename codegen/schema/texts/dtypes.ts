@@ -221,4 +221,22 @@ export const texts = [
     code: "runtime",
     text: "nan_to_num: dtype of out: {out} should be same as input: {input}",
   },
+  {
+    name: "finfoOfIntegers",
+    error: "TypeError",
+    code: "type",
+    text: "finfo() requires a floating point input type. Use iinfo to handle integers",
+  },
+  {
+    name: "iinfoOfFloats",
+    error: "TypeError",
+    code: "type",
+    text: "iinfo() requires an integer input type. Use finfo to handle floating point types",
+  },
+  {
+    name: "iinfoOfBools",
+    error: "TypeError",
+    code: "type",
+    text: "torch.bool is not supported by iinfo",
+  },
 ] as const satisfies readonly TextSchema[];

@@ -302,4 +302,16 @@ export const texts = [
     code: "runtime",
     text: "scatter(): Expected self.dtype to be equal to src.dtype",
   },
+  {
+    name: "scatterReduceMode",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "reduce argument must be either sum, prod, mean, amax or amin, got {reduce}",
+  },
+  {
+    name: "indexReduceMode",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.",
+  },
 ] as const satisfies readonly TextSchema[];

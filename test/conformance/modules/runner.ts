@@ -13,6 +13,9 @@ const RUNNERS: Readonly<Record<string, (values: Values, c: ModuleCase, f: Findin
   sched: runSched,
 };
 
+/** Modules whose printed form tells whether a whole number was given as a float. */
+const SHOW_FLOATS = new Set("CELU ELU Hardshrink Hardtanh LeakyReLU Softplus Softshrink Threshold".split(" "));
+
 /** Families of these sets; the others have no runner yet, and are skipped. */
 export const MODULE_FAMILIES = new Set("module optim sched loader func autograd init api gradgrad".split(" "));
 
@@ -24,7 +27,7 @@ export function runModuleCase(adapter: Adapter, blob: Uint8Array, c: ModuleCase)
   }
   try {
     adapter.lib.manualSeed(0);
-    run(new Values(adapter.lib, blob, c, c.fam === "optim"), c, f);
+    run(new Values(adapter.lib, blob, c, c.fam === "optim" || SHOW_FLOATS.has(c.op)), c, f);
   } catch (error) {
     f.fail(error instanceof NoSuchOp ? error.message : `runner: ${firstLine(error)}`);
   }

@@ -70,7 +70,8 @@ export class Values {
     return Object.fromEntries(Object.entries(kw).map(([key, value]) => [camel(key), this.get(value, vars)]));
   }
 
-  module({ cls, args = [], kw = {} }: Any): Any {
+  module({ cls: path, args = [], kw = {} }: Any): Any {
+    const cls = path.replace(/^nn\./, "");
     const made = named(this.lib.nn, cls);
     if (made === undefined) throw new Error(`no such module: nn.${cls}`);
     const options = this.options(kw);

@@ -53,6 +53,7 @@ const shared = .{
     @import("abi_cuda"),
     @import("abi_foreach"),
     @import("abi_index"),
+    @import("abi_loss"),
     @import("abi_matmul"),
     @import("abi_memory"),
     @import("abi_random"),

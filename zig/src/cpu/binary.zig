@@ -207,6 +207,58 @@ pub const bitwise_and = struct {
     }
 };
 
+/// Bits moved up; none are left where there are as many places as bits, or less than none.
+pub const shift_left = struct {
+    pub const arity = 2;
+    pub const computes = pw.integers;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const fits = in_range(b);
+        return pw.select(fits, a << places(b, fits), pw.constant(@TypeOf(a), 0));
+    }
+};
+
+/// Bits moved down; beyond the last place it is the sign that is left.
+pub const shift_right = struct {
+    pub const arity = 2;
+    pub const computes = pw.integers;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const fits = in_range(b);
+        const last = pw.constant(@TypeOf(a), bits_of(@TypeOf(a)) - 1);
+        const sign = a >> places(last, fits);
+        return pw.select(fits, a >> places(b, fits), if (comptime is_unsigned(@TypeOf(a))) a -% a else sign);
+    }
+};
+
+fn Element(comptime V: type) type {
+    return if (@typeInfo(V) == .vector) @typeInfo(V).vector.child else V;
+}
+
+fn bits_of(comptime V: type) comptime_int {
+    return @bitSizeOf(Element(V));
+}
+
+fn is_unsigned(comptime V: type) bool {
+    return @typeInfo(Element(V)).int.signedness == .unsigned;
+}
+
+/// Whether numbers of places are those of bits that there are.
+inline fn in_range(b: anytype) @TypeOf(b < b) {
+    const top = pw.constant(@TypeOf(b), bits_of(@TypeOf(b)));
+    if (comptime is_unsigned(@TypeOf(b))) return b < top;
+    const low = b >= pw.constant(@TypeOf(b), 0);
+    return if (@typeInfo(@TypeOf(b)) == .vector) @select(bool, low, b < top, low) else low and b < top;
+}
+
+/// As what Zig shifts by; 0 where the number is not in range.
+inline fn places(b: anytype, fits: anytype) Places(@TypeOf(b)) {
+    return @intCast(pw.select(fits, b, b -% b) & pw.constant(@TypeOf(b), bits_of(@TypeOf(b)) - 1));
+}
+
+fn Places(comptime V: type) type {
+    const P = std.math.Log2Int(Element(V));
+    return if (@typeInfo(V) == .vector) @Vector(@typeInfo(V).vector.len, P) else P;
+}
+
 pub const bitwise_or = struct {
     pub const arity = 2;
     pub const computes = bitwise_and.computes;
@@ -317,6 +369,29 @@ pub const smooth_l1 = struct {
     }
 };
 
+/// What a probability costs where the truth is another, or the same: its logarithm, at least -100.
+pub const bce = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x)) @TypeOf(x) {
+        const least = pw.constant(@TypeOf(x), -100);
+        const one = pw.constant(@TypeOf(x), 1);
+        return (t - one) * vm.maximum(vm.log1p(-x), least) - t * vm.maximum(vm.log(x), least);
+    }
+};
+
+/// The same of the sigmoid of a number.
+pub const bce_logits = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x)) @TypeOf(x) {
+        const one = pw.constant(@TypeOf(x), 1);
+        return (one - t) * x - ternary.log_sigmoid(x);
+    }
+};
+
 pub const huber = struct {
     pub const arity = 2;
     pub const computes = pw.floats;
@@ -325,5 +400,15 @@ pub const huber = struct {
         const half = pw.constant(@TypeOf(a), 0.5);
         const z = @abs(a - b);
         return pw.select(z <= delta, half * z * z, delta * (z - half * delta));
+    }
+};
+
+/// log(1 + exp(-x * truth)), the truth being 1 or -1.
+pub const soft_margin = struct {
+    pub const arity = 2;
+    pub const computes = pw.floats;
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x)) @TypeOf(x) {
+        return vm.log1p(vm.exp(-x * t));
     }
 };

@@ -99,3 +99,28 @@ pub const clamp = struct {
         return pw.select(high < m, high, m);
     }
 };
+
+/// The loss of logits, its logarithm weighted where the truth is 1: x, truth, weight.
+pub const bce_logits = struct {
+    pub const arity = 3;
+    pub const computes = [_]Compute{ .f32, .f64 };
+    pub const heavy = true;
+    pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x), w: @TypeOf(x)) @TypeOf(x) {
+        const one = pw.constant(@TypeOf(x), 1);
+        return (one - t) * x - log_sigmoid(x) * ((w - one) * t + one);
+    }
+};
+
+/// The gradient of the loss of a probability: gradient, x, truth.
+pub const bce_backward = struct {
+    pub const arity = 3;
+    pub const computes = [_]Compute{ .f32, .f64 };
+    pub inline fn apply(comptime _: Compute, _: Params, g: anytype, x: @TypeOf(g), t: @TypeOf(g)) @TypeOf(g) {
+        const run = (pw.constant(@TypeOf(g), 1) - x) * x;
+        return g * (x - t) / vm.maximum(run, pw.constant(@TypeOf(g), 1e-12));
+    }
+};
+
+pub inline fn log_sigmoid(x: anytype) @TypeOf(x) {
+    return vm.minimum(x, pw.constant(@TypeOf(x), 0)) - vm.log1p(vm.exp(-@abs(x)));
+}

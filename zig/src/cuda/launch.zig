@@ -205,6 +205,8 @@ const planned = [_]Planned{
     makes("softmax", &.{ "log_softmax", "log_softmax_backward", "softmax", "softmax_backward" }, softmax.run),
     writes("index", &.{ "get", "put" }, @import("launch_index.zig").run),
     writes("index_mask", &.{ "count", "nonzero", "scatter", "select" }, @import("launch_mask.zig").run),
+    makes("loss", &.{"nll"}, @import("launch_loss.zig").nll),
+    writes("loss", &.{"nll_backward"}, @import("launch_loss.zig").nll_backward),
     writes("search", &.{"searchsorted"}, @import("launch_search.zig").run),
     writes("search", &.{"isin"}, @import("launch_search.zig").run),
     writes("sort", &.{ "pick", "sort", "topk" }, @import("launch_sort.zig").run),

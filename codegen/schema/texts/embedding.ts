@@ -1,0 +1,159 @@
+/** Rows of tables, and forms of two inputs. */
+import type { TextSchema } from "../../model/types.ts";
+
+export const texts = [
+  {
+    name: "embeddingWeight",
+    error: "RuntimeError",
+    code: "shape",
+    text: "'weight' must be 2-D",
+  },
+  {
+    name: "embeddingIndices",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; " +
+      "but got torch.{got}Tensor instead (while checking arguments for embedding). Plain numbers are " +
+      'float32: write a list, [0, 1], or dtype: "int64".',
+  },
+  {
+    name: "bagIndices",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; " +
+      "but got torch.{got}Tensor instead (while checking arguments for embedding_bag). Plain numbers " +
+      'are float32: write a list, [0, 1], or dtype: "int64".',
+  },
+  {
+    name: "firstOffset",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. " +
+      "However, got {first}",
+  },
+  {
+    name: "lastOffset",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {last}",
+  },
+  {
+    name: "sampleWeights",
+    error: "ValueError",
+    code: "value",
+    text:
+      "embedding_bag: If per_sample_weights (torch.Size({weights})) is not None, then it must have the " +
+      "same shape as the input (torch.Size({input}))",
+  },
+  {
+    name: "offsetsOfRows",
+    error: "ValueError",
+    code: "value",
+    text:
+      "if input is 2D, then offsets has to be null, as input is treated is a mini-batch of fixed length " +
+      "sequences. However, found offsets of type Tensor",
+  },
+  {
+    name: "bagInputRank",
+    error: "ValueError",
+    code: "value",
+    text: "input has to be 1D or 2D Tensor, but got Tensor of dimension {rank}",
+  },
+  {
+    name: "offsetsMissing",
+    error: "ValueError",
+    code: "value",
+    text: "offsets has to be a 1D Tensor but got null",
+  },
+  {
+    name: "offsetsRank",
+    error: "ValueError",
+    code: "value",
+    text: "offsets has to be a 1D Tensor",
+  },
+  {
+    name: "bagMode",
+    error: "ValueError",
+    code: "value",
+    text: "mode has to be one of sum, mean or max",
+  },
+  {
+    name: "bagScale",
+    error: "ValueError",
+    code: "value",
+    text: "max mode does not support scaling the gradient by the frequency",
+  },
+  {
+    name: "bagWeights",
+    error: "NotImplementedError",
+    code: "value",
+    text:
+      "embedding_bag: per_sample_weights was not null. per_sample_weights is only supported for " +
+      "mode='sum' (got mode='{mode}').",
+  },
+  {
+    name: "oneHotDtype",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "one_hot is only applicable to index tensor of type LongTensor. Plain numbers are float32: write " +
+      'a list, [0, 1], or dtype: "int64".',
+  },
+  {
+    name: "oneHotOfNothing",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Can not infer total number of classes from empty tensor.",
+  },
+  {
+    name: "oneHotNegative",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Class values must be non-negative.",
+  },
+  {
+    name: "oneHotTooLarge",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Class values must be smaller than num_classes.",
+  },
+  {
+    name: "oneHotClasses",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "num_classes should be positive",
+  },
+  {
+    name: "bilinearRanks",
+    error: "RuntimeError",
+    code: "shape",
+    text: "bilinear(): input dimensions do not match: got {first} and {second}",
+  },
+  {
+    name: "bilinearBatch",
+    error: "RuntimeError",
+    code: "shape",
+    text: "bilinear(): input batch dimensions do not match at dim {dim}: got {first} and {second}",
+  },
+  {
+    name: "bilinearSize",
+    error: "RuntimeError",
+    code: "shape",
+    text: "bilinear(): input{which} size does not match weight size: got {got} but expected {wanted}",
+  },
+  {
+    name: "bilinearBias",
+    error: "RuntimeError",
+    code: "shape",
+    text: "bilinear(): bias size does not match weight size: got {got} but expected {wanted}",
+  },
+  {
+    name: "paddingRow",
+    error: "AssertionError",
+    code: "assertion",
+    text: "Padding_idx must be within num_embeddings",
+  },
+] as const satisfies readonly TextSchema[];

@@ -1,0 +1,171 @@
+/** Rows of tables that positions name, and forms that mix two inputs. */
+
+import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
+import { gradModes } from "../dispatch/mode.ts";
+import { int32, int64 } from "../tensor/dtype.ts";
+import { sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** The row that gets no gradient; -1 where every row does. */
+function paddingOf(padding: number | null, weight: Tensor): number {
+  if (padding === null) return -1;
+  const rows = weight._shape[0] ?? 0;
+  if (padding >= rows || padding < -rows) throw texts.paddingRow("embedding");
+  return padding < 0 ? padding + rows : padding;
+}
+
+/** Makes rows that are about to be read no longer than `most`, in place. */
+function shorten(weight: Tensor, indices: Tensor, most: number, p: number): void {
+  gradModes.run(false, "embedding", () => {
+    const list = O.unique(indices.reshape([-1]), true, null);
+    const rows = O.index_select(weight, 0, list);
+    const lengths = O.linalg_vector_norm(rows, p, [1], true, null);
+    const scale = lengths.add(1e-7).reciprocal().mul(most);
+    O.index_copy_(weight, 0, list, O.where(lengths.gt(most), rows.mul(scale), rows));
+  });
+}
+
+export function embedding(
+  input: Tensor,
+  weight: Tensor,
+  padding: number | null,
+  maxNorm: number | null,
+  normType: number,
+  scale: boolean,
+  _sparse: boolean,
+): Tensor {
+  const row = paddingOf(padding, weight);
+  if (maxNorm !== null) shorten(weight, input, maxNorm, normType);
+  return O._embedding(weight, input, row, scale);
+}
+
+/** The runs of a vector of positions: where each begins, and how many there are. */
+interface Bags {
+  readonly indices: Tensor;
+  readonly weights: Tensor | null;
+  /** The bag of each position. */
+  readonly of: Tensor;
+  readonly count: number;
+}
+
+function checkOffsets(offsets: Tensor, length: number): void {
+  const op = "embedding_bag";
+  if (offsets._numel === 0) return;
+  const first = offsets.select(0, 0).item() as number;
+  const last = offsets.select(0, -1).item() as number;
+  if (Number(first) !== 0) throw texts.firstOffset(op, first);
+  if (Number(last) > length) throw texts.lastOffset(op, length, last);
+}
+
+function bagsOf(input: Tensor, offsets: Tensor | null, weights: Tensor | null, withLast: boolean): Bags {
+  const op = "embedding_bag";
+  const rank = input._shape.length;
+  if (weights !== null && !sameSizes(weights._shape, input._shape)) {
+    throw texts.sampleWeights(op, weights._shape, input._shape);
+  }
+  if (rank === 2) {
+    if (offsets !== null) throw texts.offsetsOfRows(op);
+    const [count, length] = input._shape as [number, number];
+    const of = O.arange(count, int64, input.device, false).unsqueeze(1).expand([count, length]).reshape([-1]);
+    return { indices: input.reshape([-1]), weights: weights?.reshape([-1]) ?? null, of, count };
+  }
+  if (rank !== 1) throw texts.bagInputRank(op, rank);
+  if (offsets === null) throw texts.offsetsMissing(op);
+  if (offsets._shape.length !== 1) throw texts.offsetsRank(op);
+  checkOffsets(offsets, input._numel);
+  const starts = withLast ? offsets.narrow(0, 0, offsets._numel - 1) : offsets;
+  const places = O.arange(input._numel, int64, input.device, false);
+  const of = O.searchsorted_Tensor(starts.to(int64), places, false, true, null, null).sub(1);
+  return { indices: input, weights, of, count: starts._numel };
+}
+
+/** Without the positions that name the padding. */
+function withoutPadding(bags: Bags, padding: number): Bags {
+  const kept = bags.indices.ne(padding);
+  const pick = (t: Tensor): Tensor => O.masked_select(t, kept);
+  return { ...bags, indices: pick(bags.indices), of: pick(bags.of), weights: bags.weights && pick(bags.weights) };
+}
+
+/** The largest of each bag's rows, element by element; the gradient belongs to the first of equals. */
+function largest(rows: Tensor, { of, count }: Bags): Tensor {
+  const [n, width] = rows._shape as [number, number];
+  if (n === 0) return rows.sum(0).expand([count, width]).clone();
+  const at = gradModes.run(false, "embedding_bag", () => {
+    const bag = of.unsqueeze(1).expand([n, width]);
+    const low = rows.newFull([count, width], Number.NEGATIVE_INFINITY);
+    const most = O.scatter_reduce_two(low, 0, bag, rows, "amax", true);
+    const places = O.arange(n, int64, rows.device, false).unsqueeze(1).expand([n, width]);
+    const equal = rows.eq(O.gather(most, 0, bag, false)).logicalOr(rows.isnan());
+    const none = bag.newFull([count, width], n);
+    return O.scatter_reduce_two(none, 0, bag, O.where(equal, places, n), "amin", true);
+  });
+  const empty = at.eq(n);
+  return O.gather(rows, 0, at.maskedFill(empty, 0), false).maskedFill(empty, 0);
+}
+
+const MODES = ["sum", "mean", "max"];
+
+export function embeddingBag(
+  input: Tensor,
+  weight: Tensor,
+  offsets: Tensor | null,
+  maxNorm: number | null,
+  normType: number,
+  scale: boolean,
+  mode: string,
+  _sparse: boolean,
+  weights: Tensor | null,
+  withLast: boolean,
+  padding: number | null,
+): Tensor {
+  const op = "embedding_bag";
+  const all = bagsOf(input, offsets, weights, withLast);
+  if (!MODES.includes(mode)) throw texts.bagMode(op);
+  if (mode === "max" && scale) throw texts.bagScale(op);
+  if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
+  if (input.dtype !== int64 && input.dtype !== int32) throw texts.bagIndices(op, input.dtype.scalarType);
+  const row = paddingOf(padding, weight);
+  const bags = row < 0 ? all : withoutPadding(all, row);
+  if (maxNorm !== null) shorten(weight, bags.indices, maxNorm, normType);
+  const rows = O._embedding(weight, bags.indices, -1, scale);
+  if (mode === "max") return largest(rows, bags);
+  const given = bags.weights === null ? rows : rows.mul(bags.weights.unsqueeze(1));
+  const total = O.index_add(rows.newZeros([bags.count, weight._shape[1] as number]), 0, bags.of, given, 1);
+  if (mode === "sum") return total;
+  const counts = O.bincount(bags.of, null, bags.count).clampMin(1).to(total.dtype).unsqueeze(1);
+  return total.div(counts);
+}
+
+export function oneHot(input: Tensor, classes: number): Tensor {
+  const op = "one_hot";
+  if (input.dtype !== int64) throw texts.oneHotDtype(op);
+  if (input._numel === 0) {
+    if (classes <= 0) throw texts.oneHotOfNothing(op);
+    return input.newZeros([...input._shape, classes]);
+  }
+  if (Number(input.min().item()) < 0) throw texts.oneHotNegative(op);
+  const most = Number(input.max().item());
+  if (classes !== -1 && classes < 1) throw texts.oneHotClasses(op);
+  if (classes !== -1 && most >= classes) throw texts.oneHotTooLarge(op);
+  const n = classes === -1 ? most + 1 : classes;
+  return O.scatter_value_(input.newZeros([...input._shape, n]), -1, input.unsqueeze(-1), 1);
+}
+
+export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  const op = "bilinear";
+  const rank = a._shape.length;
+  if (rank !== b._shape.length) throw texts.bilinearRanks(op, rank, b._shape.length);
+  for (let d = 0; d < rank - 1; d++) {
+    if (a._shape[d] !== b._shape[d]) throw texts.bilinearBatch(op, d, a._shape[d] as number, b._shape[d] as number);
+  }
+  const [out, first, second] = weight._shape as [number, number, number];
+  if (a._shape.at(-1) !== first) throw texts.bilinearSize(op, 1, a._shape.at(-1) ?? 0, first);
+  if (b._shape.at(-1) !== second) throw texts.bilinearSize(op, 2, b._shape.at(-1) ?? 0, second);
+  if (bias !== null && bias._shape[0] !== out) throw texts.bilinearBias(op, bias._shape[0] ?? 0, out);
+  const lead = a._shape.slice(0, -1);
+  const n = lead.reduce((x, y) => x * y, 1);
+  const half = O.mm(a.reshape([n, first]), weight.permute([1, 0, 2]).reshape([first, out * second]));
+  const mixed = O.bmm(half.view([n, out, second]), b.reshape([n, second, 1])).view([...lead, out]);
+  return bias === null ? mixed : mixed.add(bias);
+}

@@ -1,0 +1,134 @@
+/** scatter_reduce and index_reduce: what positions bring together becomes a sum, product, mean or extreme. */
+import { IndexMode } from "../../generated/abi.ts";
+import * as K from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
+import type { Scalar } from "../tensor/complex.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { drop } from "../tensor/temporaries.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import * as copy from "./copy.ts";
+import { along, asRows, checkIndexAdd, targetOf, writeInto } from "./indexing-dim.ts";
+import { checkScatter, cut, requireIndexDtype, scatterTarget, scatterWrite } from "./indexing-scatter.ts";
+import { limitsOf } from "./limits.ts";
+import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
+import { binary, type Pointwise, RULES } from "./pointwise.ts";
+
+const MODES: Readonly<Record<string, number>> = {
+  sum: IndexMode.add,
+  prod: IndexMode.multiply,
+  mean: IndexMode.add,
+  amax: IndexMode.maximum,
+  amin: IndexMode.minimum,
+};
+
+const named = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({
+  name,
+  kernel,
+  rule,
+});
+const DIV = named("scatter_reduce", K.binary_div, RULES.float);
+const FLOOR = named("scatter_reduce", K.binary_floor_divide, RULES.arith);
+const MAXIMUM = named("scatter_reduce", K.binary_maximum, RULES.arith);
+
+/** What changes nothing that it is combined with. */
+function neutral(reduce: string, d: DType): Scalar {
+  if (reduce === "prod") return 1;
+  if (reduce === "sum" || reduce === "mean") return 0;
+  const { lowest, highest } = limitsOf(d);
+  return reduce === "amax" ? lowest : highest;
+}
+
+function filled(shape: readonly number[], like: Tensor, value: Scalar): Tensor {
+  return copy.fill(empty(shape, like.dtype, like._storage.device), value);
+}
+
+/** Divides sums by how many elements they have; what got none stays. */
+function divide(target: Tensor, counts: Tensor): void {
+  binary(MAXIMUM, counts, 1, counts, true);
+  binary(target.dtype.category < 2 ? FLOOR : DIV, target, counts, target, true);
+  drop(counts);
+}
+
+/** Writes through `write` what the call combines; `ones` are as many as there are sources. */
+function combine(
+  target: Tensor,
+  source: Tensor,
+  reduce: string,
+  includeSelf: boolean,
+  write: (into: Tensor, from: Tensor, mode: number) => void,
+  holder: readonly number[],
+): Tensor {
+  if (!includeSelf) {
+    const start = filled(holder, target, neutral(reduce, target.dtype));
+    write(target, start, IndexMode.assign);
+    drop(start);
+  }
+  write(target, source, MODES[reduce] as number);
+  if (reduce !== "mean") return target;
+  const counts = filled(target._shape, target, includeSelf ? 1 : 0);
+  const ones = filled(holder, target, 1);
+  write(counts, ones, IndexMode.add);
+  drop(ones);
+  divide(target, counts);
+  return target;
+}
+
+export function scatterReduce(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  reduce: string,
+  includeSelf: boolean,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "scatter_reduce";
+  const d = wrapDim(dim, self._shape.length);
+  requireIndexDtype(index, "scatter");
+  if (self.dtype !== src.dtype) throw texts.scatterDtypes("scatter");
+  checkScatter(self, d, index, src);
+  if (MODES[reduce] === undefined) throw texts.scatterReduceMode(op, reduce);
+  const target = scatterTarget(self, [index, src], out, inplace, op);
+  if (index._numel === 0) return target;
+  const shape = index._shape.length === 0 ? [1] : index._shape;
+  const write = (into: Tensor, from: Tensor, mode: number): void => {
+    scatterWrite(into, d, index, from, mode, op);
+  };
+  return combine(
+    target,
+    cut(src, index),
+    reduce,
+    includeSelf,
+    write,
+    shape.map(() => 1),
+  );
+}
+
+export function indexReduce(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  reduce: string,
+  includeSelf: boolean,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "index_reduce_";
+  if (reduce === "sum" || MODES[reduce] === undefined) throw texts.indexReduceMode("index_reduce", reduce);
+  const d = wrapDim(dim, self._shape.length);
+  checkIndexAdd(self, d, index, source, "index_reduce");
+  if (inplace) requireNoInternalOverlap(self, op);
+  const target = targetOf(self, out, inplace, op);
+  requireNoOverlap(target, index, op);
+  requireNoOverlap(target, source, op);
+  const rows = asRows(source);
+  const write = (into: Tensor, from: Tensor, mode: number): void => {
+    writeInto(into, from, (t) => along(t, d, index, false, "index_add_"), mode, op);
+  };
+  const holder = rows._shape.map(() => 1);
+  if (index._numel === 0) return target;
+  return combine(target, rows, reduce, includeSelf, write, holder);
+}
