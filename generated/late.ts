@@ -8,6 +8,8 @@ export function compositeOf(name: string): unknown {
   switch (name) {
     case "argwhere":
       return C.argwhere;
+    case "batchNorm":
+      return C.batchNorm;
     case "bfloat16":
       return C.bfloat16;
     case "bincount":
@@ -64,10 +66,16 @@ export function compositeOf(name: string): unknown {
       return C.flipud;
     case "float":
       return C.float;
+    case "functionalBatchNorm":
+      return C.functionalBatchNorm;
     case "functionalCelu":
       return C.functionalCelu;
+    case "functionalGroupNorm":
+      return C.functionalGroupNorm;
     case "functionalHardshrink":
       return C.functionalHardshrink;
+    case "functionalInstanceNorm":
+      return C.functionalInstanceNorm;
     case "functionalLogSoftmax":
       return C.functionalLogSoftmax;
     case "functionalRelu":
@@ -102,6 +110,8 @@ export function compositeOf(name: string): unknown {
       return C.imag;
     case "inner":
       return C.inner;
+    case "instanceNorm":
+      return C.instanceNorm;
     case "int":
       return C.int;
     case "isContiguous":
@@ -128,6 +138,10 @@ export function compositeOf(name: string): unknown {
       return C.logsigmoid;
     case "long":
       return C.long;
+    case "mainGroupNorm":
+      return C.mainGroupNorm;
+    case "mainLayerNorm":
+      return C.mainLayerNorm;
     case "matmul":
       return C.matmul;
     case "matrixTranspose":
@@ -154,6 +168,8 @@ export function compositeOf(name: string): unknown {
       return C.norm;
     case "normByName":
       return C.normByName;
+    case "normalize":
+      return C.normalize;
     case "outer":
       return C.outer;
     case "pinMemory":
@@ -194,6 +210,8 @@ export function compositeOf(name: string): unknown {
       return C.resolveNeg;
     case "reverseDims":
       return C.reverseDims;
+    case "rmsNorm":
+      return C.rmsNorm;
     case "selu":
       return C.selu;
     case "seluInplace":
@@ -285,6 +303,10 @@ export function formulaOf(name: string): unknown {
       return F.asStridedGrad;
     case "atan2Backward":
       return F.atan2Backward;
+    case "batchNormBackward":
+      return F.batchNormBackward;
+    case "batchNormDoubleBackward":
+      return F.batchNormDoubleBackward;
     case "catBackward":
       return F.catBackward;
     case "celuBackward":
@@ -355,6 +377,10 @@ export function formulaOf(name: string): unknown {
       return F.gluGateDoubleBackward;
     case "gradientsOfParts":
       return F.gradientsOfParts;
+    case "groupNormBackward":
+      return F.groupNormBackward;
+    case "groupNormDoubleBackward":
+      return F.groupNormDoubleBackward;
     case "hardshrinkBackward":
       return F.hardshrinkBackward;
     case "hardsigmoidBackward":
@@ -383,6 +409,10 @@ export function formulaOf(name: string): unknown {
       return F.inverseLeg;
     case "joinParts":
       return F.joinParts;
+    case "layerNormBackward":
+      return F.layerNormBackward;
+    case "layerNormDoubleBackward":
+      return F.layerNormDoubleBackward;
     case "leakyReluBackward":
       return F.leakyReluBackward;
     case "leakyReluResultBackward":
@@ -455,6 +485,10 @@ export function formulaOf(name: string): unknown {
       return F.putBackward;
     case "repeatBackward":
       return F.repeatBackward;
+    case "rmsNormBackward":
+      return F.rmsNormBackward;
+    case "rmsNormDoubleBackward":
+      return F.rmsNormDoubleBackward;
     case "rollBackward":
       return F.rollBackward;
     case "scaled":

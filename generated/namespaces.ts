@@ -2,6 +2,13 @@
 // biome-ignore-all lint: generated
 import type {
   AlphaInplaceOptions,
+  BatchNormArgs,
+  BatchNormBiasOptions,
+  BatchNormRunningMeanOptions,
+  BatchNormRunningVarOptions,
+  BatchNormTrainingOptions,
+  BatchNormWeightOptions,
+  BiasEpsOptions,
   CeluArgs,
   CeluInputArgs,
   DimDtypeOptions,
@@ -14,9 +21,12 @@ import type {
   EluAlphaOptions,
   EluArgs,
   EluInputArgs,
+  EpsOptions,
   GeluArgs,
   GeluOptions,
   GluArgs,
+  GroupNormArgs,
+  GroupNormNumGroupsArgs,
   HardshrinkInputArgs,
   HardsigmoidArgs,
   HardswishArgs,
@@ -31,14 +41,17 @@ import type {
   HuberLossReductionOptions,
   HuberLossTargetArgs,
   IndexFillValueScalarArgs,
+  InstanceNormArgs,
+  InstanceNormBiasOptions,
+  InstanceNormRunningMeanOptions,
+  InstanceNormRunningVarOptions,
+  InstanceNormUseInputStatsOptions,
+  InstanceNormWeightOptions,
   KeepdimDtypeOutOptions,
   L1LossArgs,
   LambdOptions,
   LayerNormArgs,
-  LayerNormBiasOptions,
-  LayerNormEpsOptions,
   LayerNormNormalizedShapeArgs,
-  LayerNormWeightOptions,
   LeakyReluArgs,
   LeakyReluInputArgs,
   LeakyReluNegativeSlopeFloatOptions,
@@ -49,8 +62,14 @@ import type {
   LogSoftmaxInputArgs,
   LogsigmoidArgs,
   MishArgs,
+  MomentumEpsOptions,
   MseLossArgs,
   MseLossTargetArgs,
+  NormalizeArgs,
+  NormalizeDimOptions,
+  NormalizeEpsOptions,
+  NormalizePOptions,
+  OutOptions,
   PreluInputArgs,
   PreluWeightArgs,
   ReduceReductionWeightOptions,
@@ -58,6 +77,10 @@ import type {
   Relu6Args,
   ReluArgs,
   ReluInputArgs,
+  RmsNormArgs,
+  RmsNormEpsOptions,
+  RmsNormNormalizedShapeArgs,
+  RmsNormWeightOptions,
   SeluArgs,
   SeluInputArgs,
   SiluArgs,
@@ -84,6 +107,7 @@ import type {
   ThresholdThresholdScalarArgs,
   ThresholdValueArgs,
   VectorNormArgs,
+  WeightBiasEpsOptions,
   WeightOptions,
 } from "./options.ts";
 import { lateNamespace } from "../src/tensor/late-members.ts";
@@ -102,6 +126,40 @@ import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
+
+/**
+ * Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the
+ * running ones, then scales and shifts it. When `training`, `momentum` of the batch's goes into the
+ * running ones.
+ * @throws ValueError for one value per channel when `training`
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @example
+ * ```ts
+ * nn.functional.batchNorm(tensor([[1], [3]]), null, null, { training: true }) // tensor([[-1.0000],
+ * //         [ 1.0000]])
+ * ```
+ * @torch torch.nn.functional.batch_norm
+ */
+export function nn_functional_batchNorm(input: Tensor, runningMean?: Tensor | BatchNormRunningMeanOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | BatchNormRunningVarOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | BatchNormWeightOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | BatchNormBiasOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean | BatchNormTrainingOptions): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean, momentum: number | MomentumEpsOptions): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean, momentum: number, eps: number | EpsOptions): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor | BatchNormArgs): Tensor;
+export function nn_functional_batchNorm(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_batch_norm(args[0], null, null, null, null, false, 0.1, 0.00001);
+  return A.call<Tensor>("batchNorm", $T("nn_functional_batchNorm", [O.nn_functional_batch_norm]), args);
+}
 
 /**
  * x, or alpha (exp(x / alpha) - 1) where that is below zero.
@@ -233,6 +291,33 @@ export function nn_functional_glu(...args: unknown[]): Tensor {
 }
 
 /**
+ * Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each
+ * channel.
+ * @throws RuntimeError unless the groups divide the channels
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @throws ValueError for one value per group
+ * @example
+ * ```ts
+ * nn.functional.groupNorm(tensor([[1, 3, 5, 9]]), 2) // tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+ * ```
+ * @torch torch.nn.functional.group_norm
+ */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number, weight?: Tensor | WeightBiasEpsOptions | null): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | BiasEpsOptions | null): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | null, eps: number | EpsOptions): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(options: GroupNormArgs): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number | GroupNormNumGroupsArgs): Tensor;
+export function nn_functional_groupNorm(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nn_functional_group_norm(args[0], args[1], null, null, 0.00001);
+  return A.call<Tensor>("groupNorm", $T("nn_functional_groupNorm", [O.nn_functional_group_norm]), args);
+}
+
+/**
  * Zero for what lies between -lambd and lambd, else the element.
  * @throws NotImplementedError for integers and complex tensors
  * @example
@@ -358,6 +443,37 @@ export function nn_functional_huberLoss(...args: unknown[]): Tensor {
 }
 
 /**
+ * Normalizes each channel of each example by itself, or by the running statistics, then scales and
+ * shifts it.
+ * @throws ValueError for one value per channel
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * nn.functional.instanceNorm(tensor([[[1, 3]]])) // tensor([[[-1.0000,  1.0000]]])
+ * ```
+ * @torch torch.nn.functional.instance_norm
+ */
+export function nn_functional_instanceNorm(input: Tensor, runningMean?: Tensor | InstanceNormRunningMeanOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | InstanceNormRunningVarOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | InstanceNormWeightOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | InstanceNormBiasOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean | InstanceNormUseInputStatsOptions): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean, momentum: number | MomentumEpsOptions): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean, momentum: number, eps: number | EpsOptions): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor | InstanceNormArgs): Tensor;
+export function nn_functional_instanceNorm(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_instance_norm(args[0], null, null, null, null, true, 0.1, 0.00001);
+  return A.call<Tensor>("instanceNorm", $T("nn_functional_instanceNorm", [O.nn_functional_instance_norm]), args);
+}
+
+/**
  * The distances of input and target: their mean, their sum, or (`reduction` "none") each of them.
  * @throws ValueError for an unknown reduction
  * @throws RuntimeError when the shapes do not broadcast
@@ -392,17 +508,19 @@ export function nn_functional_l1Loss(...args: unknown[]): Tensor {
 /**
  * Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.
  * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
  * @example
  * ```ts
  * nn.functional.layerNorm(tensor([1, 3]), [2]) // tensor([-1.0000,  1.0000])
  * ```
  * @torch torch.nn.functional.layer_norm
  */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | LayerNormWeightOptions | null): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | WeightBiasEpsOptions | null): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | LayerNormBiasOptions | null): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | BiasEpsOptions | null): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number | LayerNormEpsOptions): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number | EpsOptions): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(options: LayerNormArgs): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
@@ -553,6 +671,30 @@ export function nn_functional_mseLoss(...args: unknown[]): Tensor {
 }
 
 /**
+ * Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller.
+ * @throws IndexError for a dimension out of range
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * nn.functional.normalize(tensor([[3, 4]])) // tensor([[0.6000, 0.8000]])
+ * ```
+ * @torch torch.nn.functional.normalize
+ */
+export function nn_functional_normalize(input: Tensor, p?: number | NormalizePOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[] | NormalizeDimOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[], eps: number | NormalizeEpsOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[], eps: number, options: OutOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor | NormalizeArgs): Tensor;
+export function nn_functional_normalize(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_normalize(args[0], 2, 1, 1e-12);
+  return A.call<Tensor>("normalize", $T("nn_functional_normalize", [O.nn_functional_normalize]), args);
+}
+
+/**
  * x, or a slope times x below zero: one slope for all, or one for each channel (dimension 1).
  * @throws RuntimeError unless there is one slope or one for each channel, of the dtype of the input
  * @example
@@ -620,6 +762,28 @@ export function nn_functional_relu_(input: Tensor | ReluInputArgs): Tensor;
 export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
   return A.call<Tensor>("relu_", $T("nn_functional_relu_", [O.nn_functional_relu_]), args);
+}
+
+/**
+ * Divides the last dimensions by the root of the mean of their squares, then scales. Without `eps` it
+ * is the smallest number that float32, or float64, adds to 1.
+ * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * rmsNorm(tensor([1, 7]), [2]) // tensor([0.2000, 1.4000])
+ * ```
+ * @torch torch.nn.functional.rms_norm
+ */
+export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | RmsNormWeightOptions | null): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.nn.functional.rms_norm */
+export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, eps: number | RmsNormEpsOptions | null): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.nn.functional.rms_norm */
+export function nn_functional_rmsNorm(options: RmsNormArgs): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.nn.functional.rms_norm */
+export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[] | RmsNormNormalizedShapeArgs): Tensor;
+export function nn_functional_rmsNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("rmsNorm", $T("nn_functional_rmsNorm", [O.rms_norm]), args);
 }
 
 /**
@@ -941,6 +1105,7 @@ export function linalg_vectorNorm(...args: unknown[]): Tensor {
 
 function nn_functional_member(name: string): unknown {
   switch (name) {
+    case "batchNorm": return nn_functional_batchNorm;
     case "celu": return nn_functional_celu;
     case "celu_": return nn_functional_celu_;
     case "dropout": return nn_functional_dropout;
@@ -948,12 +1113,14 @@ function nn_functional_member(name: string): unknown {
     case "elu_": return nn_functional_elu_;
     case "gelu": return nn_functional_gelu;
     case "glu": return nn_functional_glu;
+    case "groupNorm": return nn_functional_groupNorm;
     case "hardshrink": return nn_functional_hardshrink;
     case "hardsigmoid": return nn_functional_hardsigmoid;
     case "hardswish": return nn_functional_hardswish;
     case "hardtanh": return nn_functional_hardtanh;
     case "hardtanh_": return nn_functional_hardtanh_;
     case "huberLoss": return nn_functional_huberLoss;
+    case "instanceNorm": return nn_functional_instanceNorm;
     case "l1Loss": return nn_functional_l1Loss;
     case "layerNorm": return nn_functional_layerNorm;
     case "leakyRelu": return nn_functional_leakyRelu;
@@ -963,10 +1130,12 @@ function nn_functional_member(name: string): unknown {
     case "logsigmoid": return nn_functional_logsigmoid;
     case "mish": return nn_functional_mish;
     case "mseLoss": return nn_functional_mseLoss;
+    case "normalize": return nn_functional_normalize;
     case "prelu": return nn_functional_prelu;
     case "relu": return nn_functional_relu;
     case "relu6": return nn_functional_relu6;
     case "relu_": return nn_functional_relu_;
+    case "rmsNorm": return nn_functional_rmsNorm;
     case "selu": return nn_functional_selu;
     case "selu_": return nn_functional_selu_;
     case "sigmoid": return nn_functional_sigmoid;
@@ -987,13 +1156,13 @@ function nn_functional_member(name: string): unknown {
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
+  return { batchNorm: nn_functional_batchNorm, celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, groupNorm: nn_functional_groupNorm, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, instanceNorm: nn_functional_instanceNorm, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, normalize: nn_functional_normalize, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, rmsNorm: nn_functional_rmsNorm, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("celu celu_ dropout elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
+  lateNamespace("batchNorm celu celu_ dropout elu elu_ gelu glu groupNorm hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss instanceNorm l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss normalize prelu relu relu6 relu_ rmsNorm selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -1019,6 +1188,7 @@ const $T = A.overloadTable($T_lines);
 /** A line each, so that none costs anything until it is read. */
 function $T_lines(): string {
   return `
+nn_functional_batchNorm [[[["input","Tensor"],["runningMean","Tensor?",null],["runningVar","Tensor?",null],["weight","Tensor?",null],["bias","Tensor?",null],["training","Bool",false],["momentum","Float",0.1],["eps","Float",0.00001]],8,0]]
 nn_functional_celu [[[["input","Tensor"],["alpha","Float",1],["inplace","Bool",false]],3,0]]
 nn_functional_celu_ [[[["input","Tensor"],["alpha","Float",1]],2,0]]
 nn_functional_dropout [[[["input","Tensor"],["p","Float",0.5],["training","Bool",true],["inplace","Bool",false]],4,0]]
@@ -1026,12 +1196,14 @@ nn_functional_elu [[[["input","Tensor"],["alpha","Float",1],["inplace","Bool",fa
 nn_functional_elu_ [[[["input","Tensor"],["alpha","Float",1]],2,0]]
 nn_functional_gelu [[[["input","Tensor"],["approximate","String","none"]],1,0]]
 nn_functional_glu [[[["input","Tensor"],["dim","Dim",-1]],2,0]]
+nn_functional_groupNorm [[[["input","Tensor"],["numGroups","Int"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
 nn_functional_hardshrink [[[["input","Tensor"],["lambd","Float",0.5]],2,0]]
 nn_functional_hardsigmoid [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_hardswish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_hardtanh [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1],["inplace","Bool",false]],4,0]]
 nn_functional_hardtanh_ [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1]],3,0]]
 nn_functional_huberLoss [[[["input","Tensor"],["target","Tensor"],["reduction","String","mean"],["delta","Float",1],["weight","Tensor?",null]],5,0]]
+nn_functional_instanceNorm [[[["input","Tensor"],["runningMean","Tensor?",null],["runningVar","Tensor?",null],["weight","Tensor?",null],["bias","Tensor?",null],["useInputStats","Bool",true],["momentum","Float",0.1],["eps","Float",0.00001]],8,0]]
 nn_functional_l1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
 nn_functional_layerNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
 nn_functional_leakyRelu [[[["input","Tensor"],["negativeSlope","Float",0.01],["inplace","Bool",false]],3,0]]
@@ -1041,10 +1213,12 @@ nn_functional_logSoftmax [[[["input","Tensor"],["dim","Dim?",null],["dtype","DTy
 nn_functional_logsigmoid [[[["input","Tensor"]],1,0]]
 nn_functional_mish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
+nn_functional_normalize [[[["input","Tensor"],["p","Float",2],["dim","Dims",1],["eps","Float",1e-12]],4,1]]
 nn_functional_prelu [[[["input","Tensor"],["weight","Tensor"]],2,0]]
 nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu_ [[[["input","Tensor"]],1,0]]
+nn_functional_rmsNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["eps","Float?",null]],4,0]]
 nn_functional_selu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_selu_ [[[["input","Tensor"]],1,0]]
 nn_functional_sigmoid [[[["self","Tensor"]],1,0]]

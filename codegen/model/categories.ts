@@ -31,6 +31,7 @@ const OF_FILE: Readonly<Record<string, Category>> = {
   losses: "Losses",
   matrix: "Linear algebra",
   nn: "Activations and layers",
+  normalization: "Activations and layers",
   norms: "Linear algebra",
   pointwise: "Pointwise",
   random: "Random numbers",

@@ -5,6 +5,7 @@ export * from "./composites-indexing.ts";
 export * from "./composites-losses.ts";
 export * from "./composites-matrix.ts";
 export * from "./composites-nn.ts";
+export * from "./composites-normalization.ts";
 export * from "./composites-norms.ts";
 export * from "./composites-pointwise.ts";
 export * from "./composites-quantile.ts";

@@ -6,6 +6,7 @@ export * from "./formulas-activations.ts";
 export * from "./formulas-common.ts";
 export * from "./formulas-indexing.ts";
 export * from "./formulas-matrix.ts";
+export * from "./formulas-normalization.ts";
 export * from "./formulas-numbers.ts";
 export * from "./formulas-pointwise.ts";
 export * from "./formulas-products.ts";

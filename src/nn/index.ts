@@ -26,6 +26,15 @@ export {
   Threshold,
 } from "./activations-straight.ts";
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  type ChannelNormOptions,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+} from "./batch-norm.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 export { deepcopy } from "./deepcopy.ts";
 export { functional } from "./functional.ts";
@@ -44,6 +53,7 @@ export {
 export { Identity, Linear, type LinearOptions } from "./linear.ts";
 export { HuberLoss, L1Loss, MSELoss, SmoothL1Loss } from "./losses.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
+export { GroupNorm, type GroupNormOptions, RMSNorm, type RMSNormOptions } from "./normalization.ts";
 export { Buffer, Parameter } from "./parameter.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {

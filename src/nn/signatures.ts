@@ -4,6 +4,8 @@ const PLACE = "device:any dtype:any";
 const LAYER =
   "dModel:int nhead:int dimFeedforward?:int dropout?:number activation?:activation layerNormEps?:number " +
   `batchFirst?:bool normFirst?:bool bias?:bool | ${PLACE}`;
+const CHANNELS =
+  "numFeatures:int eps?:number momentum?:number? affine?:bool trackRunningStats?:bool " + `| ${PLACE} bias:bool`;
 const STACK = "numLayers:int norm?:module?";
 
 /** Constructors. */
@@ -29,9 +31,16 @@ export const CONSTRUCTORS = {
   Softsign: "",
   Tanhshrink: "",
   Threshold: "threshold:number value:number inplace?:bool",
+  BatchNorm1d: CHANNELS,
+  BatchNorm2d: CHANNELS,
+  BatchNorm3d: CHANNELS,
   Buffer: "data:tensor | persistent:bool",
   Dropout: "p?:number inplace?:bool",
+  GroupNorm: `numGroups:int numChannels:int eps?:number affine?:bool | ${PLACE} bias:bool`,
   HuberLoss: "| reduction:string delta:number",
+  InstanceNorm1d: CHANNELS,
+  InstanceNorm2d: CHANNELS,
+  InstanceNorm3d: CHANNELS,
   L1Loss: "| reduction:string",
   LayerNorm: `normalizedShape:size eps?:number elementwiseAffine?:bool bias?:bool | ${PLACE}`,
   Linear: `inFeatures:int outFeatures:int bias?:bool | ${PLACE}`,
@@ -43,6 +52,7 @@ export const CONSTRUCTORS = {
     `batchFirst?:bool | ${PLACE}`,
   Parameter: "data:tensor requiresGrad?:bool",
   ReLU: "inplace?:bool",
+  RMSNorm: `normalizedShape:size eps?:number? elementwiseAffine?:bool | ${PLACE}`,
   Sigmoid: "",
   SmoothL1Loss: "| reduction:string beta:number",
   Softmax: "dim?:int?",
@@ -81,14 +91,22 @@ export const FORWARD = {
   Softsign: "input:tensor",
   Tanhshrink: "input:tensor",
   Threshold: "input:tensor",
+  BatchNorm1d: "input:tensor",
+  BatchNorm2d: "input:tensor",
+  BatchNorm3d: "input:tensor",
   Dropout: "input:tensor",
+  GroupNorm: "input:tensor",
   HuberLoss: LOSS,
+  InstanceNorm1d: "input:tensor",
+  InstanceNorm2d: "input:tensor",
+  InstanceNorm3d: "input:tensor",
   L1Loss: LOSS,
   LayerNorm: "input:tensor",
   Linear: "input:tensor",
   LogSoftmax: "input:tensor",
   MSELoss: LOSS,
   ReLU: "input:tensor",
+  RMSNorm: "input:tensor",
   Sigmoid: "input:tensor",
   SmoothL1Loss: LOSS,
   Softmax: "input:tensor",
@@ -131,6 +149,7 @@ export const MODULE = {
   loadStateDict: "state:any | strict:bool assign:bool",
   extraRepr: "",
   resetParameters: "",
+  resetRunningStats: "",
   toString: "",
 };
 

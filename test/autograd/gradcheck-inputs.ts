@@ -31,6 +31,25 @@ const MASK = () =>
 
 /** Arguments that roles do not tell; the first of several is varied further. */
 const RECIPES: Record<string, readonly Assignment[]> = {
+  native_layer_norm: [
+    { normalizedShape: [4], weight: of(4), bias: of(4), eps: 0.1 },
+    { normalizedShape: [3, 4], weight: null, bias: null, eps: 0.1 },
+  ],
+  _fused_rms_norm: [{ normalizedShape: [4], weight: of(4), eps: 0.1 }],
+  native_group_norm: [{ input: of(2, 4, 3), weight: of(4), bias: of(4), groups: 2, eps: 0.1 }],
+  native_batch_norm: [
+    { weight: of(4), bias: of(4), runningMean: null, runningVar: null, training: true, momentum: 0.1, eps: 0.1 },
+    {
+      input: of(2, 3, 5),
+      weight: of(3),
+      bias: null,
+      runningMean: null,
+      runningVar: null,
+      training: true,
+      momentum: 0.1,
+      eps: 0.1,
+    },
+  ],
   index: [{ indices: [index(2, 0, 2)] }, { indices: [null, index(1, 3)] }, { indices: [index(0, 2), index(1, 1)] }],
   index_put: [
     { indices: [index(2, 0)], values: of(2, 4) },
@@ -351,7 +370,9 @@ export function callOf(op: Op, fn: Fn, a: Assignment, complex: boolean, domain: 
     const args = parts.map((part) => part(leaves));
     if (inPlace) args[0] = (args[0] as Tensor).clone();
     const out = fn(...args);
-    return out instanceof Tensor ? [out] : out;
+    if (out instanceof Tensor) return [out];
+    // Statistics beside a result have no gradients.
+    return [...out].filter((_, i) => op.nonDifferentiable?.includes(i) !== true);
   };
   return { f, inputs };
 }

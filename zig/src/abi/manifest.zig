@@ -55,6 +55,7 @@ const shared = .{
     @import("abi_index"),
     @import("abi_matmul"),
     @import("abi_memory"),
+    @import("abi_normalization"),
     @import("abi_random"),
     @import("abi_range"),
     @import("abi_reduce"),
