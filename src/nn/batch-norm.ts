@@ -123,13 +123,15 @@ abstract class ChannelNorm extends Module {
   }
 }
 
+installChecks(ChannelNorm.prototype, MODULE);
+
 /** Normalizes each channel over a batch. */
 abstract class BatchNorm extends ChannelNorm {
   /** Refuses inputs of other ranks. */
-  protected abstract requireRank(rank: number): void;
+  protected abstract _requireRank(rank: number): void;
 
   override forward(input: Tensor): Tensor {
-    this.requireRank(input.ndim);
+    this._requireRank(input.ndim);
     let factor = this.momentum ?? 0;
     const { running_mean: mean, running_var: variance, training } = this;
     if (training && this.trackRunningStats && this.num_batches_tracked !== null) {
@@ -164,7 +166,7 @@ export class BatchNorm1d extends BatchNorm {
   constructor(numFeatures: number, ...options: ChannelNormArguments) {
     super("BatchNorm1d", [numFeatures, ...options], true);
   }
-  protected override requireRank(rank: number): void {
+  protected override _requireRank(rank: number): void {
     if (rank !== 2 && rank !== 3) refuseRank("2D or 3D", rank);
   }
 }
@@ -184,7 +186,7 @@ export class BatchNorm2d extends BatchNorm {
   constructor(numFeatures: number, ...options: ChannelNormArguments) {
     super("BatchNorm2d", [numFeatures, ...options], true);
   }
-  protected override requireRank(rank: number): void {
+  protected override _requireRank(rank: number): void {
     if (rank !== 4) refuseRank("4D", rank);
   }
 }
@@ -204,7 +206,7 @@ export class BatchNorm3d extends BatchNorm {
   constructor(numFeatures: number, ...options: ChannelNormArguments) {
     super("BatchNorm3d", [numFeatures, ...options], true);
   }
-  protected override requireRank(rank: number): void {
+  protected override _requireRank(rank: number): void {
     if (rank !== 5) refuseRank("5D", rank);
   }
 }
@@ -214,12 +216,12 @@ checkDiscreet(BatchNorm3d, "BatchNorm3d");
 /** Normalizes each channel of each example by itself. */
 abstract class InstanceNorm extends ChannelNorm {
   /** The rank of one example. */
-  protected get exampleRank(): number {
-    throw new NotImplementedError("exampleRank");
+  protected get _exampleRank(): number {
+    throw new NotImplementedError("_exampleRank");
   }
 
   override forward(input: Tensor): Tensor {
-    const own = this.exampleRank;
+    const own = this._exampleRank;
     const rank = input.ndim;
     if (rank !== own && rank !== own + 1) refuseRank(`${own}D or ${own + 1}D`, rank);
     const dim = rank - own;
@@ -259,7 +261,7 @@ export class InstanceNorm1d extends InstanceNorm {
   constructor(numFeatures: number, ...options: ChannelNormArguments) {
     super("InstanceNorm1d", [numFeatures, ...options], false);
   }
-  protected override get exampleRank(): number {
+  protected override get _exampleRank(): number {
     return 2;
   }
 }
@@ -279,7 +281,7 @@ export class InstanceNorm2d extends InstanceNorm {
   constructor(numFeatures: number, ...options: ChannelNormArguments) {
     super("InstanceNorm2d", [numFeatures, ...options], false);
   }
-  protected override get exampleRank(): number {
+  protected override get _exampleRank(): number {
     return 3;
   }
 }
@@ -299,7 +301,7 @@ export class InstanceNorm3d extends InstanceNorm {
   constructor(numFeatures: number, ...options: ChannelNormArguments) {
     super("InstanceNorm3d", [numFeatures, ...options], false);
   }
-  protected override get exampleRank(): number {
+  protected override get _exampleRank(): number {
     return 4;
   }
 }

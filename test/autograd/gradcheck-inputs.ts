@@ -29,11 +29,34 @@ const MASK = () =>
     [1, 1, 0, 1],
   ]).bool();
 
+/** All that a kernel of gradients can give. */
+const WANTED = { inputWanted: true, weightWanted: true, biasWanted: true };
+
 /** Arguments that roles do not tell; the first of several is varied further. */
 const RECIPES: Record<string, readonly Assignment[]> = {
   native_layer_norm: [
     { normalizedShape: [4], weight: of(4), bias: of(4), eps: 0.1 },
     { normalizedShape: [3, 4], weight: null, bias: null, eps: 0.1 },
+  ],
+  native_layer_norm_backward: [
+    { normalizedShape: [4], mean: of(3, 1), rstd: of(3, 1), weight: of(4), bias: null, eps: 0.1, ...WANTED },
+  ],
+  _fused_rms_norm_backward: [{ normalizedShape: [4], rstd: of(3, 1), weight: of(4), eps: 0.1, ...WANTED }],
+  native_group_norm_backward: [
+    {
+      gradOut: of(2, 4, 3),
+      input: of(2, 4, 3),
+      mean: of(2, 2),
+      rstd: of(2, 2),
+      weight: of(4),
+      bias: null,
+      groups: 2,
+      eps: 0.1,
+      ...WANTED,
+    },
+  ],
+  native_batch_norm_backward: [
+    { weight: of(4), bias: null, mean: of(4), invstd: of(4), training: true, eps: 0.1, ...WANTED },
   ],
   _fused_rms_norm: [{ normalizedShape: [4], weight: of(4), eps: 0.1 }],
   native_group_norm: [{ input: of(2, 4, 3), weight: of(4), bias: of(4), groups: 2, eps: 0.1 }],
