@@ -42,6 +42,8 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "_threshold": "broadcast Tensor Scalar Scalar",
   "_prelu_kernel": "broadcast Tensor Tensor",
   "glu": "dims Tensor Dim",
+  "_scaled_dot_product_flash_attention_for_cpu": "each Tensor Tensor Tensor Tensor? Bool Float",
+  "_scaled_dot_product_flash_attention_for_cpu_backward": "each Tensor Tensor Tensor Tensor Tensor? Tensor Tensor Bool Float",
   "zeros": "factory Size DType? Device? Bool",
   "ones": "factory Size DType? Device? Bool",
   "empty": "factory Size DType? Device? Bool MemoryFormat?",

@@ -212,6 +212,8 @@ export function compositeOf(name: string): unknown {
       return C.reverseDims;
     case "rmsNorm":
       return C.rmsNorm;
+    case "scaledDotProductAttention":
+      return C.scaledDotProductAttention;
     case "selu":
       return C.selu;
     case "seluInplace":
@@ -303,6 +305,10 @@ export function formulaOf(name: string): unknown {
       return F.asStridedGrad;
     case "atan2Backward":
       return F.atan2Backward;
+    case "attentionBackward":
+      return F.attentionBackward;
+    case "attentionDoubleBackward":
+      return F.attentionDoubleBackward;
     case "batchNormBackward":
       return F.batchNormBackward;
     case "batchNormDoubleBackward":

@@ -81,6 +81,13 @@ import type {
   RmsNormEpsOptions,
   RmsNormNormalizedShapeArgs,
   RmsNormWeightOptions,
+  ScaledDotProductAttentionArgs,
+  ScaledDotProductAttentionAttnMaskOptions,
+  ScaledDotProductAttentionDropoutPOptions,
+  ScaledDotProductAttentionIsCausalOptions,
+  ScaledDotProductAttentionKeyArgs,
+  ScaledDotProductAttentionOptions,
+  ScaledDotProductAttentionValueArgs,
   SeluArgs,
   SeluInputArgs,
   SiluArgs,
@@ -787,6 +794,36 @@ export function nn_functional_rmsNorm(...args: unknown[]): Tensor {
 }
 
 /**
+ * softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and
+ * values (..., S, V). A mask of bools says which keys count, one of floats is added; `isCausal` lets
+ * each query see the keys up to its own place. `scale` is 1 / sqrt(E) by default. With `enableGqa`
+ * several heads, dimension -3, of queries share one of keys and values.
+ * @throws RuntimeError for dtypes that differ, a mask beside `isCausal`, and sizes that do not fit
+ * @example
+ * ```ts
+ * nn.functional.scaledDotProductAttention(tensor([[1, 0]]), tensor([[1, 0], [0, 1]]), tensor([[1], [2]])) // tensor([[1.3302]])
+ * ```
+ * @torch torch.nn.functional.scaled_dot_product_attention
+ */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask?: Tensor | ScaledDotProductAttentionAttnMaskOptions | null): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number | ScaledDotProductAttentionDropoutPOptions): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number, isCausal: boolean | ScaledDotProductAttentionIsCausalOptions): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number, isCausal: boolean, options: ScaledDotProductAttentionOptions): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, options: ScaledDotProductAttentionKeyArgs): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(options: ScaledDotProductAttentionArgs): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor | ScaledDotProductAttentionValueArgs): Tensor;
+export function nn_functional_scaledDotProductAttention(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_scaled_dot_product_attention(args[0], args[1], args[2], null, 0, false, null, false);
+  return A.call<Tensor>("scaledDotProductAttention", $T("nn_functional_scaledDotProductAttention", [O.nn_functional_scaled_dot_product_attention]), args);
+}
+
+/**
  * elu with an alpha of 1.6733 and all scaled by 1.0507.
  * @throws NotImplementedError for integers and complex tensors
  * @example
@@ -1136,6 +1173,7 @@ function nn_functional_member(name: string): unknown {
     case "relu6": return nn_functional_relu6;
     case "relu_": return nn_functional_relu_;
     case "rmsNorm": return nn_functional_rmsNorm;
+    case "scaledDotProductAttention": return nn_functional_scaledDotProductAttention;
     case "selu": return nn_functional_selu;
     case "selu_": return nn_functional_selu_;
     case "sigmoid": return nn_functional_sigmoid;
@@ -1156,13 +1194,13 @@ function nn_functional_member(name: string): unknown {
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { batchNorm: nn_functional_batchNorm, celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, groupNorm: nn_functional_groupNorm, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, instanceNorm: nn_functional_instanceNorm, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, normalize: nn_functional_normalize, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, rmsNorm: nn_functional_rmsNorm, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
+  return { batchNorm: nn_functional_batchNorm, celu: nn_functional_celu, celu_: nn_functional_celu_, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, groupNorm: nn_functional_groupNorm, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, instanceNorm: nn_functional_instanceNorm, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, normalize: nn_functional_normalize, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, rmsNorm: nn_functional_rmsNorm, scaledDotProductAttention: nn_functional_scaledDotProductAttention, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("batchNorm celu celu_ dropout elu elu_ gelu glu groupNorm hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss instanceNorm l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss normalize prelu relu relu6 relu_ rmsNorm selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
+  lateNamespace("batchNorm celu celu_ dropout elu elu_ gelu glu groupNorm hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss instanceNorm l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid mish mseLoss normalize prelu relu relu6 relu_ rmsNorm scaledDotProductAttention selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -1219,6 +1257,7 @@ nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu_ [[[["input","Tensor"]],1,0]]
 nn_functional_rmsNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["eps","Float?",null]],4,0]]
+nn_functional_scaledDotProductAttention [[[["query","Tensor"],["key","Tensor"],["value","Tensor"],["attnMask","Tensor?",null],["dropoutP","Float",0],["isCausal","Bool",false],["scale","Float?",null],["enableGqa","Bool",false]],6,0]]
 nn_functional_selu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_selu_ [[[["input","Tensor"]],1,0]]
 nn_functional_sigmoid [[[["self","Tensor"]],1,0]]

@@ -1267,6 +1267,108 @@ export function glu_Backward() {
   return (made_glu_Backward ??= make_glu_Backward());
 }
 
+function make__scaled_dot_product_flash_attention_for_cpu_Backward() {
+  return class _scaled_dot_product_flash_attention_for_cpu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ScaledDotProductFlashAttentionForCpuBackward0";
+    }
+    declare query: S.Saved;
+    declare key: S.Saved;
+    declare value: S.Saved;
+    declare attnMask: S.Saved;
+    declare isCausal: boolean;
+    declare scale: number;
+    declare result0: S.Saved;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const attnMask = S.unpack(this.attnMask, this) as Tensor | null;
+      const isCausal = this.isCausal;
+      const key = S.unpack(this.key, this) as Tensor;
+      const query = S.unpack(this.query, this) as Tensor;
+      const scale = this.scale;
+      const value = S.unpack(this.value, this) as Tensor;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.attentionBackward(grad, query, key, value, attnMask, result0, result1, isCausal, scale, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.query = S.drop(this.query);
+      this.key = S.drop(this.key);
+      this.value = S.drop(this.value);
+      this.attnMask = S.drop(this.attnMask);
+      this.result0 = S.drop(this.result0);
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made__scaled_dot_product_flash_attention_for_cpu_Backward: ReturnType<typeof make__scaled_dot_product_flash_attention_for_cpu_Backward> | undefined;
+export function _scaled_dot_product_flash_attention_for_cpu_Backward() {
+  return (made__scaled_dot_product_flash_attention_for_cpu_Backward ??= make__scaled_dot_product_flash_attention_for_cpu_Backward());
+}
+
+function make__scaled_dot_product_flash_attention_for_cpu_backward_Backward() {
+  return class _scaled_dot_product_flash_attention_for_cpu_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ScaledDotProductFlashAttentionForCpuBackwardBackward0";
+    }
+    declare gradOut: S.Saved;
+    declare query: S.Saved;
+    declare key: S.Saved;
+    declare value: S.Saved;
+    declare attnMask: S.Saved;
+    declare isCausal: boolean;
+    declare scale: number;
+    override apply(grads: Gradients): Gradients {
+      const attnMask = S.unpack(this.attnMask, this) as Tensor | null;
+      const gradOut = S.unpack(this.gradOut, this) as Tensor;
+      const isCausal = this.isCausal;
+      const key = S.unpack(this.key, this) as Tensor;
+      const query = S.unpack(this.query, this) as Tensor;
+      const scale = this.scale;
+      const value = S.unpack(this.value, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2] || needs[3]) {
+        const part: Gradients = F.attentionDoubleBackward(grads, gradOut, query, key, value, attnMask, isCausal, scale, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+        all[3] = part[3] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOut = S.drop(this.gradOut);
+      this.query = S.drop(this.query);
+      this.key = S.drop(this.key);
+      this.value = S.drop(this.value);
+      this.attnMask = S.drop(this.attnMask);
+    }
+  };
+}
+let made__scaled_dot_product_flash_attention_for_cpu_backward_Backward: ReturnType<typeof make__scaled_dot_product_flash_attention_for_cpu_backward_Backward> | undefined;
+export function _scaled_dot_product_flash_attention_for_cpu_backward_Backward() {
+  return (made__scaled_dot_product_flash_attention_for_cpu_backward_Backward ??= make__scaled_dot_product_flash_attention_for_cpu_backward_Backward());
+}
+
 function make__foreach_add_List_Backward() {
   return class _foreach_add_List_Backward extends Node {
     declare counts: readonly number[];

@@ -5,6 +5,7 @@ import * as $S from "../src/autograd/saved.ts";
 import * as $T from "../src/autograd/tracking.ts";
 import * as $activations from "../src/dispatch/activations.ts";
 import * as $arith from "../src/dispatch/arith.ts";
+import * as $attention from "../src/dispatch/attention.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
 import * as $flip from "../src/dispatch/flip.ts";
@@ -922,6 +923,47 @@ export function glu(self: Tensor, dim: number): Tensor {
   node.dim = dim;
   const r = $activations.glu(self, dim);
   return $T.record(r, node);
+}
+
+export function _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, isCausal: boolean, scale: number): Named<readonly ["output","logsumexp"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_scaled_dot_product_flash_attention_for_cpu", _scaled_dot_product_flash_attention_for_cpu), [query, key, value, attnMask, isCausal, scale]); if (r !== $A.PROCEED) return r as Named<readonly ["output","logsumexp"]>; }
+  if (!(gradMode.enabled && (requiresGrad(query) || requiresGrad(key) || requiresGrad(value)))) return $attention.attention(query, key, value, attnMask, isCausal, scale);
+  const node = new ($N._scaled_dot_product_flash_attention_for_cpu_Backward())();
+  $T.connect(node, [query, key, value]);
+  node.query = $S.save(query);
+  node.key = $S.save(key);
+  node.value = $S.save(value);
+  node.attnMask = $S.save(attnMask);
+  node.isCausal = isCausal;
+  node.scale = scale;
+  const r = $attention.attention(query, key, value, attnMask, isCausal, scale);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function _scaled_dot_product_flash_attention_for_cpu_backward(gradOut: Tensor, query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, out: Tensor, logsumexp: Tensor, isCausal: boolean, scale: number): Named<readonly ["grad_query","grad_key","grad_value"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_scaled_dot_product_flash_attention_for_cpu_backward", _scaled_dot_product_flash_attention_for_cpu_backward), [gradOut, query, key, value, attnMask, out, logsumexp, isCausal, scale]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_query","grad_key","grad_value"]>; }
+  if (!(gradMode.enabled && (requiresGrad(gradOut) || requiresGrad(query) || requiresGrad(key) || requiresGrad(value)))) return $attention.attentionBackward(gradOut, query, key, value, attnMask, out, logsumexp, isCausal, scale);
+  const node = new ($N._scaled_dot_product_flash_attention_for_cpu_backward_Backward())();
+  $T.connect(node, [gradOut, query, key, value]);
+  node.gradOut = $S.save(gradOut);
+  node.query = $S.save(query);
+  node.key = $S.save(key);
+  node.value = $S.save(value);
+  node.attnMask = $S.save(attnMask);
+  node.isCausal = isCausal;
+  node.scale = scale;
+  const r = $attention.attentionBackward(gradOut, query, key, value, attnMask, out, logsumexp, isCausal, scale);
+  return $T.record(r, node);
+}
+
+export function nn_functional_scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number, isCausal: boolean, scale: number | null, enableGqa: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_scaled_dot_product_attention", nn_functional_scaled_dot_product_attention), [query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa);
+  let r: Tensor;
+  try { r = $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
@@ -7948,6 +7990,9 @@ op_threshold ["threshold","threshold","","pointwise",["self","threshold","value"
 _threshold_ ["_threshold_","_threshold","","pointwise",["self","threshold","value"]]
 _prelu_kernel ["_prelu_kernel","_preluKernel","","pointwise",["self","weight"],[[0,1],[],[]]]
 glu ["glu","glu","","op",["self","dim"]]
+_scaled_dot_product_flash_attention_for_cpu ["_scaled_dot_product_flash_attention_for_cpu","_scaledDotProductFlashAttentionForCpu","","op",["query","key","value","attnMask","isCausal","scale"],[[0,1,2,3],[],[]]]
+_scaled_dot_product_flash_attention_for_cpu_backward ["_scaled_dot_product_flash_attention_for_cpu_backward","_scaledDotProductFlashAttentionForCpuBackward","","op",["gradOut","query","key","value","attnMask","out","logsumexp","isCausal","scale"],[[0,1,2,3,4,5,6],[],[]]]
+nn_functional_scaled_dot_product_attention ["scaled_dot_product_attention","scaledDotProductAttention","","composite",["query","key","value","attnMask","dropoutP","isCausal","scale","enableGqa"],null,null,null,"nn.functional"]
 zeros ["zeros","zeros","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 ones ["ones","ones","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 empty ["empty","empty","","factory",["size","dtype","device","requiresGrad","memoryFormat","out"],null,2]

@@ -2748,6 +2748,62 @@ export interface ThresholdThresholdValueOutArgs {
   out?: Tensor;
 }
 
+export interface ScaledDotProductAttentionArgs {
+  query: Tensor;
+  key: Tensor;
+  value: Tensor;
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionKeyArgs {
+  key: Tensor;
+  value: Tensor;
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionValueArgs {
+  value: Tensor;
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionAttnMaskOptions {
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionDropoutPOptions {
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionIsCausalOptions {
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionOptions {
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
 export interface ZerosArgs {
   size: readonly number[];
   /** The element type of the result: `"float32"`, `int64`. */

@@ -253,6 +253,8 @@ const KERNELS = {
   zs_k_activation_softshrink: { args: ["f64"], returns: "i32" },
   zs_k_activation_threshold: { args: ["f64"], returns: "i32" },
   zs_k_activation_threshold_backward: { args: ["f64"], returns: "i32" },
+  zs_k_attention_backward: { args: ["f64"], returns: "i32" },
+  zs_k_attention_forward: { args: ["f64"], returns: "i32" },
   zs_k_binary_add: { args: ["f64"], returns: "i32" },
   zs_k_binary_add_alpha: { args: ["f64"], returns: "i32" },
   zs_k_binary_atan2: { args: ["f64"], returns: "i32" },

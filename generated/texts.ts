@@ -1627,6 +1627,31 @@ export function runningNotDifferentiable(op: string | undefined, name: Part): Ru
   return new RuntimeError(`The function 'native_batch_norm' is not differentiable with respect to argument '${part(name)}'. This input cannot have requires_grad True.`, { op, code: "runtime" });
 }
 
+/** Expected query, key, and value to have the same dtype, but got query.dtype: {query} key.dtype: {key} and value.dtype: {value} instead. */
+export function attentionDtypes(op: string | undefined, query: Part, key: Part, value: Part): RuntimeError {
+  return new RuntimeError(`Expected query, key, and value to have the same dtype, but got query.dtype: ${part(query)} key.dtype: ${part(key)} and value.dtype: ${part(value)} instead.`, { op, code: "dtype" });
+}
+
+/** Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query} key.dim: {key} and value.dim: {value} instead. */
+export function attentionRanks(op: string | undefined, query: Part, key: Part, value: Part): RuntimeError {
+  return new RuntimeError(`Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ${part(query)} key.dim: ${part(key)} and value.dim: ${part(value)} instead.`, { op, code: "shape_mismatch" });
+}
+
+/** Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {mask} and  query.dtype: {query} instead. */
+export function attentionMaskDtype(op: string | undefined, mask: Part, query: Part): RuntimeError {
+  return new RuntimeError(`Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ${part(mask)} and  query.dtype: ${part(query)} instead.`, { op, code: "dtype" });
+}
+
+/** _scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True */
+export function attentionCausalMask(op: string | undefined): RuntimeError {
+  return new RuntimeError(`_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True`, { op, code: "runtime" });
+}
+
+/** Number of heads in key and value must divide the number of heads in query */
+export function attentionHeads(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Number of heads in key and value must divide the number of heads in query`, { op, code: "shape_mismatch" });
+}
+
 /** dropout probability has to be between 0 and 1, but got {p} */
 export function dropoutProbability(op: string | undefined, p: Part): ValueError {
   return new ValueError(`dropout probability has to be between 0 and 1, but got ${part(p)}`, { op, code: "value" });

@@ -25,6 +25,7 @@ const OF_FILE: Readonly<Record<string, Category>> = {
   activations: "Activations and layers",
   "activations-functional": "Activations and layers",
   "activation-derivatives": "Activations and layers",
+  attention: "Activations and layers",
   factories: "Creation",
   indexing: "Indexing, slicing, joining",
   joining: "Indexing, slicing, joining",

@@ -217,6 +217,13 @@ export const codes = [
   },
   { name: "SoftmaxAttr", family: "softmax", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   {
+    name: "AttentionAttr",
+    family: "attention",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { scale: 0, causal: 1 },
+  },
+  {
     name: "NormRowsAttr",
     family: "normalization",
     type: "usize",

@@ -1,6 +1,7 @@
 /** Operators written with other operators: what the generated code calls through the registry. */
 
 export * from "./composites-activations.ts";
+export * from "./composites-attention.ts";
 export * from "./composites-indexing.ts";
 export * from "./composites-losses.ts";
 export * from "./composites-matrix.ts";

@@ -3,6 +3,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { asStridedBackward } from "./gradients.ts";
 
 export * from "./formulas-activations.ts";
+export * from "./formulas-attention.ts";
 export * from "./formulas-common.ts";
 export * from "./formulas-indexing.ts";
 export * from "./formulas-matrix.ts";

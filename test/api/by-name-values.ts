@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Z from "../../src/index.ts";
 import { DISTRIBUTION_VALUES } from "./by-name-distributions.ts";
+import { NN_VALUES } from "./by-name-nn.ts";
 import { OPTIM_VALUES } from "./by-name-optim.ts";
 import { MODULE_VALUES } from "./by-name-td-nn.ts";
 
@@ -51,6 +52,7 @@ const shareable = () => Z.MemoryMappedTensor.fromTensor(arange(3), { filename: f
 
 /** Arguments by their name, or by `method.name` where one method needs another. */
 export const VALUES: Readonly<Record<string, () => unknown>> = {
+  ...NN_VALUES,
   ...OPTIM_VALUES,
   ...DISTRIBUTION_VALUES,
   ...MODULE_VALUES,
@@ -63,21 +65,6 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   numParameters: () => 2,
   init: () => 0.5,
   beta: () => 2,
-  "new nn.BatchNorm1d.numFeatures": () => 3,
-  "new nn.BatchNorm2d.numFeatures": () => 3,
-  "new nn.BatchNorm3d.numFeatures": () => 3,
-  "new nn.InstanceNorm1d.numFeatures": () => 3,
-  "new nn.InstanceNorm2d.numFeatures": () => 3,
-  "new nn.InstanceNorm3d.numFeatures": () => 3,
-  "new nn.GroupNorm.numGroups": () => 1,
-  "new nn.GroupNorm.numChannels": () => 3,
-  "nn.BatchNorm1d#forward.input": () => ones(2, 3),
-  "nn.BatchNorm2d#forward.input": () => ones(2, 3, 2, 2),
-  "nn.BatchNorm3d#forward.input": () => ones(2, 3, 2, 2, 2),
-  "nn.InstanceNorm1d#forward.input": () => ones(3, 2),
-  "nn.InstanceNorm2d#forward.input": () => ones(3, 2, 2),
-  "nn.InstanceNorm3d#forward.input": () => ones(3, 2, 2, 2),
-  "nn.GroupNorm#forward.input": () => ones(2, 3),
   "new nn.Threshold.value": () => 1,
   key: () => "a",
   "removeDuplicates.input": () => dense(),
@@ -415,9 +402,6 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   eps: () => 0.1,
   normalizedShape: () => [2],
   elementwiseAffine: () => true,
-  affine: () => true,
-  trackRunningStats: () => true,
-  momentum: () => 0.25,
   inFeatures: () => 2,
   outFeatures: () => 3,
   embedDim: () => 4,

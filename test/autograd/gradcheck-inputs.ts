@@ -38,6 +38,23 @@ const RECIPES: Record<string, readonly Assignment[]> = {
     { normalizedShape: [4], weight: of(4), bias: of(4), eps: 0.1 },
     { normalizedShape: [3, 4], weight: null, bias: null, eps: 0.1 },
   ],
+  _scaled_dot_product_flash_attention_for_cpu: [
+    { query: of(1, 4, 3, 2), key: of(1, 2, 5, 2), value: of(1, 2, 5, 2), attnMask: null, isCausal: false, scale: 0.5 },
+    { query: of(2, 1, 4, 3), key: of(2, 1, 4, 3), value: of(2, 1, 4, 2), attnMask: null, isCausal: true, scale: 0.5 },
+  ],
+  _scaled_dot_product_flash_attention_for_cpu_backward: [
+    {
+      gradOut: of(1, 2, 3, 2),
+      query: of(1, 2, 3, 2),
+      key: of(1, 2, 5, 2),
+      value: of(1, 2, 5, 2),
+      attnMask: null,
+      out: of(1, 2, 3, 2),
+      logsumexp: of(1, 2, 3),
+      isCausal: false,
+      scale: 0.5,
+    },
+  ],
   native_layer_norm_backward: [
     { normalizedShape: [4], mean: of(3, 1), rstd: of(3, 1), weight: of(4), bias: null, eps: 0.1, ...WANTED },
   ],

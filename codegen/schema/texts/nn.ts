@@ -151,6 +151,42 @@ export const texts = [
       "have requires_grad True.",
   },
   {
+    name: "attentionDtypes",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected query, key, and value to have the same dtype, but got query.dtype: {query} key.dtype: {key} and " +
+      "value.dtype: {value} instead.",
+  },
+  {
+    name: "attentionRanks",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text:
+      "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query} key.dim: {key} " +
+      "and value.dim: {value} instead.",
+  },
+  {
+    name: "attentionMaskDtype",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {mask} and  " +
+      "query.dtype: {query} instead.",
+  },
+  {
+    name: "attentionCausalMask",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+  },
+  {
+    name: "attentionHeads",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text: "Number of heads in key and value must divide the number of heads in query",
+  },
+  {
     name: "dropoutProbability",
     error: "ValueError",
     code: "value",

@@ -50,6 +50,7 @@ fn codes_text(comptime T: type) []const u8 {
 const shared = .{
     abi,
     abi_files,
+    @import("abi_attention"),
     @import("abi_cuda"),
     @import("abi_foreach"),
     @import("abi_index"),
