@@ -36,6 +36,15 @@ import type {
   AtolEqualNanOptions,
   BaddbmmArgs,
   BaddbmmBatch2Args,
+  BatchNormBiasArgs,
+  BatchNormCudnnEnabledArgs,
+  BatchNormEpsArgs,
+  BatchNormInputArgs,
+  BatchNormMomentumArgs,
+  BatchNormRunningMeanArgs,
+  BatchNormRunningVarArgs,
+  BatchNormTrainingArgs,
+  BatchNormWeightArgs,
   BernoulliPArgs,
   BetaAlphaOutOptions,
   BiasOptions,
@@ -143,6 +152,12 @@ import type {
   GeArgs,
   GeneratorOptions,
   GeneratorOutOptions,
+  GroupNormBiasOptions,
+  GroupNormCudnnEnabledOptions,
+  GroupNormEpsOptions,
+  GroupNormInputArgs,
+  GroupNormNumGroupsIntArgs,
+  GroupNormWeightOptions,
   GtArgs,
   HardshrinkArgs,
   HeavisideArgs,
@@ -170,6 +185,12 @@ import type {
   IndexSelectArgs,
   IndexSelectIndexArgs,
   InnerArgs,
+  InstanceNormBiasArgs,
+  InstanceNormInputArgs,
+  InstanceNormRunningMeanArgs,
+  InstanceNormRunningVarArgs,
+  InstanceNormUseInputStatsArgs,
+  InstanceNormWeightArgs,
   InterpolationOutOptions,
   IscloseArgs,
   IsinArgs,
@@ -184,6 +205,12 @@ import type {
   KeepdimOutOptions,
   KeepdimOutsOptions,
   KthvalueArgs,
+  LayerNormBiasOptions,
+  LayerNormCudnnEnableOptions,
+  LayerNormEpsOptions,
+  LayerNormInputArgs,
+  LayerNormNormalizedShapeSizesArgs,
+  LayerNormWeightOptions,
   LcmArgs,
   LdexpArgs,
   LeArgs,
@@ -298,6 +325,10 @@ import type {
   RepeatInterleaveTensorArgs,
   ReshapeArgs,
   ReturnCountsDimOptions,
+  RmsNormArgs,
+  RmsNormEpsOptions,
+  RmsNormNormalizedShapeArgs,
+  RmsNormWeightOptions,
   RollArgs,
   Rot90Args,
   RoundOptions,
@@ -1381,6 +1412,38 @@ export function baddbmm(self: unknown, batch1?: unknown, batch2?: unknown, optio
     return A.byName("baddbmm", $T("baddbmm", [O.baddbmm]), [self, batch1, batch2, options]);
   }
   return O.baddbmm(self, batch1, batch2, A.option<Scalar>("baddbmm", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
+}
+
+/**
+ * As `nn.functional.batchNorm`, with the parameters first; `cudnnEnabled` changes nothing.
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @example
+ * ```ts
+ * batchNorm(tensor([[1], [3]]), null, null, null, null, true, 0.1, 0.00001, false) // tensor([[-1.0000],
+ * //         [ 1.0000]])
+ * ```
+ * @torch torch.batch_norm
+ */
+export function batchNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, training?: boolean | BatchNormTrainingArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number | BatchNormMomentumArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number | BatchNormEpsArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean | BatchNormCudnnEnabledArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, options: BatchNormRunningMeanArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, weight: Tensor | null, options: BatchNormBiasArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, options: BatchNormWeightArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(options: BatchNormInputArgs): Tensor;
+/** As `nn.functional.batchNorm`, with the parameters first. @torch torch.batch_norm */
+export function batchNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | BatchNormRunningVarArgs | null): Tensor;
+export function batchNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("batchNorm", $T("batchNorm", [O.batch_norm]), args);
 }
 
 /**
@@ -3488,6 +3551,33 @@ export function greaterEqual(self: unknown, other?: unknown, options?: unknown):
 }
 
 /**
+ * As `nn.functional.groupNorm`, also for one value per group; `cudnnEnabled` changes nothing.
+ * @throws RuntimeError unless the groups divide the channels
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @example
+ * ```ts
+ * groupNorm(tensor([[1, 3, 5, 9]]), 2) // tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+ * ```
+ * @torch torch.group_norm
+ */
+export function groupNorm(input: Tensor, numGroups: number, weight?: Tensor | GroupNormWeightOptions | null): Tensor;
+/** As `nn.functional.groupNorm`, also for one value per group. @torch torch.group_norm */
+export function groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | GroupNormBiasOptions | null): Tensor;
+/** As `nn.functional.groupNorm`, also for one value per group. @torch torch.group_norm */
+export function groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | null, eps: number | GroupNormEpsOptions): Tensor;
+/** As `nn.functional.groupNorm`, also for one value per group. @torch torch.group_norm */
+export function groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | null, eps: number, cudnnEnabled: boolean | GroupNormCudnnEnabledOptions): Tensor;
+/** As `nn.functional.groupNorm`, also for one value per group. @torch torch.group_norm */
+export function groupNorm(options: GroupNormInputArgs): Tensor;
+/** As `nn.functional.groupNorm`, also for one value per group. @torch torch.group_norm */
+export function groupNorm(input: Tensor, numGroups: number | GroupNormNumGroupsIntArgs): Tensor;
+export function groupNorm(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.group_norm(args[0], args[1], null, null, 0.00001, true);
+  return A.call<Tensor>("groupNorm", $T("groupNorm", [O.group_norm]), args);
+}
+
+/**
  * True where self is greater than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
@@ -3794,6 +3884,36 @@ export function inner(...args: unknown[]): Tensor {
 }
 
 /**
+ * As `nn.functional.instanceNorm`, with the parameters first; `cudnnEnabled` changes nothing.
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * instanceNorm(tensor([[[1, 3]]]), null, null, null, null, true, 0.1, 0.00001, false) // tensor([[[-1.0000,  1.0000]]])
+ * ```
+ * @torch torch.instance_norm
+ */
+export function instanceNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats?: boolean | InstanceNormUseInputStatsArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number | BatchNormMomentumArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number | BatchNormEpsArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean | BatchNormCudnnEnabledArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, options: InstanceNormRunningMeanArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, weight: Tensor | null, options: InstanceNormBiasArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, options: InstanceNormWeightArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(options: InstanceNormInputArgs): Tensor;
+/** As `nn.functional.instanceNorm`, with the parameters first. @torch torch.instance_norm */
+export function instanceNorm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | InstanceNormRunningVarArgs | null): Tensor;
+export function instanceNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("instanceNorm", $T("instanceNorm", [O.instance_norm]), args);
+}
+
+/**
  * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
  * both are NaN.
  * @throws RuntimeError when the dtypes differ or a tolerance is negative
@@ -4025,6 +4145,32 @@ export function kthvalue(...args: unknown[]): Named<readonly ["values","indices"
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.kthvalue(args[0], args[1], args[2], false);
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.kthvalue(args[0], args[1], args[2], args[3]);
   return A.call<Named<readonly ["values","indices"]>>("kthvalue", $T("kthvalue", [O.kthvalue]), args);
+}
+
+/**
+ * As `nn.functional.layerNorm`; `cudnnEnable` changes nothing.
+ * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @example
+ * ```ts
+ * layerNorm(tensor([1, 3]), [2]) // tensor([-1.0000,  1.0000])
+ * ```
+ * @torch torch.layer_norm
+ */
+export function layerNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | LayerNormWeightOptions | null): Tensor;
+/** As `nn.functional.layerNorm`. @torch torch.layer_norm */
+export function layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | LayerNormBiasOptions | null): Tensor;
+/** As `nn.functional.layerNorm`. @torch torch.layer_norm */
+export function layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number | LayerNormEpsOptions): Tensor;
+/** As `nn.functional.layerNorm`. @torch torch.layer_norm */
+export function layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number, cudnnEnable: boolean | LayerNormCudnnEnableOptions): Tensor;
+/** As `nn.functional.layerNorm`. @torch torch.layer_norm */
+export function layerNorm(options: LayerNormInputArgs): Tensor;
+/** As `nn.functional.layerNorm`. @torch torch.layer_norm */
+export function layerNorm(input: Tensor, normalizedShape: readonly number[] | LayerNormNormalizedShapeSizesArgs): Tensor;
+export function layerNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("layerNorm", $T("layerNorm", [O.layer_norm]), args);
 }
 
 /**
@@ -6297,6 +6443,28 @@ export function resolveNeg(...args: unknown[]): Tensor {
 }
 
 /**
+ * Divides the last dimensions by the root of the mean of their squares, then scales. Without `eps` it
+ * is the smallest number that float32, or float64, adds to 1.
+ * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * rmsNorm(tensor([1, 7]), [2]) // tensor([0.2000, 1.4000])
+ * ```
+ * @torch torch.rms_norm
+ */
+export function rmsNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | RmsNormWeightOptions | null): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.rms_norm */
+export function rmsNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, eps: number | RmsNormEpsOptions | null): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.rms_norm */
+export function rmsNorm(options: RmsNormArgs): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.rms_norm */
+export function rmsNorm(input: Tensor, normalizedShape: readonly number[] | RmsNormNormalizedShapeArgs): Tensor;
+export function rmsNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("rmsNorm", $T("rmsNorm", [O.rms_norm]), args);
+}
+
+/**
  * The elements moved on by `shifts` places along the dimensions, those beyond the end to the beginning.
  * Without a dimension the elements move as if they were in one row.
  * @throws RuntimeError unless there is a dimension for each shift
@@ -8180,6 +8348,7 @@ atan [[[["self","Tensor"]],1,1]]
 atan2 [[[["self","Tensor"],["other","Tensor"]],2,1]]
 atanh [[[["self","Tensor"]],1,1]]
 baddbmm [[[["self","Tensor"],["batch1","Tensor"],["batch2","Tensor"],["beta","Scalar",1],["alpha","Scalar",1]],3,1]]
+batchNorm [[[["input","Tensor"],["weight","Tensor?",null],["bias","Tensor?",null],["runningMean","Tensor?",null],["runningVar","Tensor?",null],["training","Bool"],["momentum","Float"],["eps","Float"],["cudnnEnabled","Bool"]],9,0]]
 bernoulli [[[["self","Tensor"],["generator","Generator?",null]],1,1],[[["self","Tensor"],["p","Float"],["generator","Generator?",null]],2,0]]
 bilinear [[[["input1","Tensor"],["input2","Tensor"],["weight","Tensor"],["bias","Tensor?",null]],4,0]]
 bincount [[[["self","Tensor"],["weights","Tensor?",null],["minlength","Int",0]],3,0]]
@@ -8264,6 +8433,7 @@ ge [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 ger [[[["self","Tensor"],["vec2","Tensor"]],2,1]]
 greater [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 greaterEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
+groupNorm [[[["input","Tensor"],["numGroups","Int"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001],["cudnnEnabled","Bool",true]],6,0]]
 gt [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 hardshrink [[[["self","Tensor"],["lambd","Float",0.5]],2,1]]
 heaviside [[[["self","Tensor"],["values","Tensor"]],2,1]]
@@ -8277,6 +8447,7 @@ indexPut [[[["self","Tensor"],["indices","Tensor?[]"],["values","Tensor"],["accu
 indexReduce [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"],["source","Tensor"],["reduce","String"],["includeSelf","Bool",true]],5,1]]
 indexSelect [[[["self","Tensor"],["dim","Dim"],["index","Tensor|Index"]],3,1]]
 inner [[[["self","Tensor"],["other","Tensor"]],2,1]]
+instanceNorm [[[["input","Tensor"],["weight","Tensor?",null],["bias","Tensor?",null],["runningMean","Tensor?",null],["runningVar","Tensor?",null],["useInputStats","Bool"],["momentum","Float"],["eps","Float"],["cudnnEnabled","Bool"]],9,0]]
 isclose [[[["self","Tensor"],["other","Tensor"],["rtol","Float",0.00001],["atol","Float",1e-8],["equalNan","Bool",false]],5,0]]
 isfinite [[[["self","Tensor"]],1,0]]
 isin [[[["elements","Tensor"],["testElements","Tensor"],["assumeUnique","Bool",false],["invert","Bool",false]],2,1],[[["elements","Tensor"],["testElement","Scalar"],["assumeUnique","Bool",false],["invert","Bool",false]],2,1],[[["element","Scalar"],["testElements","Tensor"],["assumeUnique","Bool",false],["invert","Bool",false]],2,1]]
@@ -8286,6 +8457,7 @@ isneginf [[[["self","Tensor"]],1,1]]
 isposinf [[[["self","Tensor"]],1,1]]
 isreal [[[["self","Tensor"]],1,0]]
 kthvalue [[[["self","Tensor"],["k","Int"],["dim","Dim",-1],["keepdim","Bool",false]],4,2]]
+layerNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001],["cudnnEnable","Bool",true]],6,0]]
 lcm [[[["self","Tensor"],["other","Tensor"]],2,1]]
 ldexp [[[["self","Tensor"],["other","Tensor"]],2,1]]
 le [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
@@ -8371,6 +8543,7 @@ repeatInterleave [[[["self","Tensor"],["repeats","Int"],["dim","Dim?",null],["ou
 reshape [[[["self","Tensor"],["shape","Size"]],2,0]]
 resolveConj [[[["self","Tensor"]],1,0]]
 resolveNeg [[[["self","Tensor"]],1,0]]
+rmsNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["eps","Float?",null]],4,0]]
 roll [[[["self","Tensor"],["shifts","Ints"],["dims","Dims?",null]],3,0]]
 rot90 [[[["self","Tensor"],["k","Int",1],["dims","Dims?",null]],3,0]]
 round [[[["self","Tensor"]],1,1],[[["self","Tensor"],["decimals","Int"]],1,1]]

@@ -1827,6 +1827,116 @@ export function normalizedInput(op: string | undefined, shape: Part, expected: P
   return new RuntimeError(`Given normalized_shape=${part(shape)}, expected input with shape [*${part(expected)}], but got input of size${part(got)}`, { op, code: "shape_mismatch" });
 }
 
+/** Input tensor must have at least {wanted} dimensions, but got {got} */
+export function normalizedRank(op: string | undefined, wanted: Part, got: Part): RuntimeError {
+  return new RuntimeError(`Input tensor must have at least ${part(wanted)} dimensions, but got ${part(got)}`, { op, code: "shape_mismatch" });
+}
+
+/** mixed dtype (CPU): expect parameter to have scalar type of Float */
+export function mixedParameters(op: string | undefined): RuntimeError {
+  return new RuntimeError(`mixed dtype (CPU): expect parameter to have scalar type of Float`, { op, code: "dtype" });
+}
+
+/** mixed dtype (CPU): all inputs must share same datatype. */
+export function mixedInputs(op: string | undefined): RuntimeError {
+  return new RuntimeError(`mixed dtype (CPU): all inputs must share same datatype.`, { op, code: "dtype" });
+}
+
+/** Expected at least 2 dimensions for input tensor but received {rank} */
+export function groupNormRank(op: string | undefined, rank: Part): RuntimeError {
+  return new RuntimeError(`Expected at least 2 dimensions for input tensor but received ${part(rank)}`, { op, code: "shape_mismatch" });
+}
+
+/** Expected num groups to be greater than 0, got {groups} */
+export function groupsNotPositive(op: string | undefined, groups: Part): RuntimeError {
+  return new RuntimeError(`Expected num groups to be greater than 0, got ${part(groups)}`, { op, code: "value" });
+}
+
+/** Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and num_groups={groups} */
+export function channelsInGroups(op: string | undefined, shape: Part, groups: Part): RuntimeError {
+  return new RuntimeError(`Expected number of channels in input to be divisible by num_groups, but got input of shape ${part(shape)} and num_groups=${part(groups)}`, { op, code: "shape_mismatch" });
+}
+
+/** Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape {got} and input of shape {shape} */
+export function parameterOfChannels(op: string | undefined, name: Part, got: Part, shape: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(name)} to be a vector of size equal to the number of channels in input, but got ${part(name)} of shape ${part(got)} and input of shape ${part(shape)}`, { op, code: "shape_mismatch" });
+}
+
+/** Expected {what} to be greater than 0, got 0 */
+export function groupNormEmpty(op: string | undefined, what: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(what)} to be greater than 0, got 0`, { op, code: "shape_mismatch" });
+}
+
+/** Expected more than 1 value per channel when training, got input size {size} */
+export function oneValuePerChannel(op: string | undefined, size: Part): ValueError {
+  return new ValueError(`Expected more than 1 value per channel when training, got input size ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** Expected more than 1 spatial element when training, got input size {size} */
+export function oneSpatialElement(op: string | undefined, size: Part): ValueError {
+  return new ValueError(`Expected more than 1 spatial element when training, got input size ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** batch_norm eps must be positive during training, but got {eps} */
+export function trainingEps(op: string | undefined, eps: Part): ValueError {
+  return new ValueError(`batch_norm eps must be positive during training, but got ${part(eps)}`, { op, code: "value" });
+}
+
+/** batch_norm eps must be non-negative, but got {eps} */
+export function negativeEps(op: string | undefined, eps: Part): ValueError {
+  return new ValueError(`batch_norm eps must be non-negative, but got ${part(eps)}`, { op, code: "value" });
+}
+
+/** {name} must be defined in evaluation mode */
+export function runningNeeded(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} must be defined in evaluation mode`, { op, code: "runtime" });
+}
+
+/** running_mean and running_var must either both be None or neither be None */
+export function runningBoth(op: string | undefined): ValueError {
+  return new ValueError(`running_mean and running_var must either both be None or neither be None`, { op, code: "value" });
+}
+
+/** Expected running_mean and running_var to be defined when use_input_stats is false */
+export function runningOfInstances(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Expected running_mean and running_var to be defined when use_input_stats is false`, { op, code: "runtime" });
+}
+
+/** {name} should contain {wanted} elements not {got} */
+export function elementsOfChannels(op: string | undefined, name: Part, wanted: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} should contain ${part(wanted)} elements not ${part(got)}`, { op, code: "shape_mismatch" });
+}
+
+/** The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input cannot have requires_grad True. */
+export function runningNotDifferentiable(op: string | undefined, name: Part): RuntimeError {
+  return new RuntimeError(`The function 'native_batch_norm' is not differentiable with respect to argument '${part(name)}'. This input cannot have requires_grad True.`, { op, code: "runtime" });
+}
+
+/** Expected query, key, and value to have the same dtype, but got query.dtype: {query} key.dtype: {key} and value.dtype: {value} instead. */
+export function attentionDtypes(op: string | undefined, query: Part, key: Part, value: Part): RuntimeError {
+  return new RuntimeError(`Expected query, key, and value to have the same dtype, but got query.dtype: ${part(query)} key.dtype: ${part(key)} and value.dtype: ${part(value)} instead.`, { op, code: "dtype" });
+}
+
+/** Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query} key.dim: {key} and value.dim: {value} instead. */
+export function attentionRanks(op: string | undefined, query: Part, key: Part, value: Part): RuntimeError {
+  return new RuntimeError(`Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ${part(query)} key.dim: ${part(key)} and value.dim: ${part(value)} instead.`, { op, code: "shape_mismatch" });
+}
+
+/** Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {mask} and  query.dtype: {query} instead. */
+export function attentionMaskDtype(op: string | undefined, mask: Part, query: Part): RuntimeError {
+  return new RuntimeError(`Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ${part(mask)} and  query.dtype: ${part(query)} instead.`, { op, code: "dtype" });
+}
+
+/** _scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True */
+export function attentionCausalMask(op: string | undefined): RuntimeError {
+  return new RuntimeError(`_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True`, { op, code: "runtime" });
+}
+
+/** Number of heads in key and value must divide the number of heads in query */
+export function attentionHeads(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Number of heads in key and value must divide the number of heads in query`, { op, code: "shape_mismatch" });
+}
+
 /** dropout probability has to be between 0 and 1, but got {p} */
 export function dropoutProbability(op: string | undefined, p: Part): ValueError {
   return new ValueError(`dropout probability has to be between 0 and 1, but got ${part(p)}`, { op, code: "value" });

@@ -223,6 +223,27 @@ export const codes = [
     values: { classes: 0, inner: 1, ignored: 2, weighted: 3, single: 4, fault: 5 },
   },
   { name: "SoftmaxAttr", family: "softmax", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
+  {
+    name: "AttentionAttr",
+    family: "attention",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { scale: 0, causal: 1 },
+  },
+  {
+    name: "NormRowsAttr",
+    family: "normalization",
+    type: "usize",
+    doc: "Attributes by place: a weight serves `inner` elements, those of `groups` rows follow each other.",
+    values: { eps: 0, centered: 1, inner: 2, groups: 3 },
+  },
+  {
+    name: "NormChannelsAttr",
+    family: "normalization",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { eps: 0, training: 1, momentum: 2, rounded: 3 },
+  },
   { name: "ScanAttr", family: "scan", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   {
     name: "SortAttr",

@@ -144,13 +144,4 @@ export const ops = [
     doc: "Replaces the negative elements of a tensor by zero.",
     example: "nn.functional.relu_(tensor([-1, 2])) // tensor([0., 2.])",
   },
-  {
-    ...functional,
-    name: "layer_norm",
-    args: { input: "Tensor", normalized_shape: "Sizes", weight: "Tensor?", bias: "Tensor?", eps: ["Float", 0.00001] },
-    impl: "composites.layerNorm",
-    doc: "Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.",
-    throws: ["RuntimeError unless the input's last dimensions are `normalizedShape`"],
-    example: "nn.functional.layerNorm(tensor([1, 3]), [2]) // tensor([-1.0000,  1.0000])",
-  },
 ] as const satisfies readonly OpSchema[];

@@ -5,9 +5,9 @@ import * as texts from "../../generated/texts.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { drawnForDropout, dropoutRun } from "../dispatch/random-fill.ts";
-import { type DType, float32, float64, toReal } from "../tensor/dtype.ts";
+import { type DType, float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
-import { numelOf, sameSizes } from "../tensor/size.ts";
+import { numelOf } from "../tensor/size.ts";
 import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { matmul, unsafeView } from "./composites-matrix.ts";
@@ -71,45 +71,6 @@ export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tens
     return unsafeView(r, [...lead, r._shape[1] as number]);
   }
   return O.add_(matmul(input, O.t(weight)), bias, 1);
-}
-
-function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {
-  if (shape.length < 1) throw texts.normalizedShapeEmpty("layer_norm", shape);
-  for (const [name, t] of [
-    ["weight", weight],
-    ["bias", bias],
-  ] as const) {
-    if (t !== null && !sameSizes(t._shape, shape)) {
-      throw texts.normalizedShapeDiffers("layer_norm", name, t._shape, shape);
-    }
-  }
-  const tail = input._shape.slice(Math.max(0, input.ndim - shape.length));
-  if (!sameSizes(tail, shape)) {
-    throw texts.normalizedInput("layer_norm", shape, shape.map((n) => `, ${n}`).join(""), input._shape);
-  }
-}
-
-/** 16-bit floats are normalized in float32 and rounded once. */
-export function layerNorm(
-  input: Tensor,
-  shape: readonly number[],
-  weight: Tensor | null,
-  bias: Tensor | null,
-  eps: number,
-): Tensor {
-  requireNormalized(input, shape, weight, bias);
-  if (input.dtype.category !== 2) {
-    throw texts.notImplementedFor(undefined, "LayerNormKernelImpl", input.dtype.scalarType);
-  }
-  const narrow = input.dtype.itemsize < 4;
-  const x = (narrow ? input.to(float32) : input).contiguous();
-  const dims = shape.map((_, i) => i - shape.length);
-  const centered = x.sub(x.mean(dims, { keepdim: true }));
-  const variance = centered.mul(centered).mean(dims, { keepdim: true });
-  let r = centered.div(variance.add(eps).sqrt());
-  if (weight !== null) r = r.mul(weight);
-  if (bias !== null) r = r.add(bias);
-  return narrow ? r.to(input.dtype) : r;
 }
 
 /** Zeroes elements at random and scales the others up; the numbers are those of `bernoulli_`, except on CUDA. */

@@ -3,11 +3,13 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { asStridedBackward } from "./gradients.ts";
 
 export * from "./formulas-activations.ts";
+export * from "./formulas-attention.ts";
 export * from "./formulas-common.ts";
 export * from "./formulas-index-reduce.ts";
 export * from "./formulas-indexing.ts";
 export * from "./formulas-losses.ts";
 export * from "./formulas-matrix.ts";
+export * from "./formulas-normalization.ts";
 export * from "./formulas-numbers.ts";
 export * from "./formulas-pointwise.ts";
 export * from "./formulas-products.ts";

@@ -27,6 +27,15 @@ export {
 } from "./activations-straight.ts";
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export { Bilinear } from "./bilinear.ts";
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  type ChannelNormOptions,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+} from "./batch-norm.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 export { deepcopy } from "./deepcopy.ts";
 export { Embedding, EmbeddingBag, type EmbeddingBagOptions, type EmbeddingOptions } from "./embedding.ts";
@@ -65,6 +74,7 @@ export {
   TripletMarginLoss,
 } from "./losses-margin.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
+export { GroupNorm, type GroupNormOptions, RMSNorm, type RMSNormOptions } from "./normalization.ts";
 export { Buffer, Parameter } from "./parameter.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {

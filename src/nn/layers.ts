@@ -2,6 +2,7 @@
 
 import { pythonFloat } from "../api/number-text.ts";
 import * as composites from "../autograd/composites-nn.ts";
+import { layerNorm } from "../autograd/composites-normalization.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { tidy } from "../tensor/temporaries.ts";
@@ -227,7 +228,7 @@ export class LayerNorm extends Module {
     if (this.bias !== null) init.zeros_(this.bias);
   }
   override forward(input: Tensor): Tensor {
-    return tidy(() => composites.layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps));
+    return tidy(() => layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps));
   }
   override extraRepr(): string {
     const shape = this.normalizedShape;

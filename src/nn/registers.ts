@@ -11,4 +11,6 @@ export interface Registered {
   modules(): readonly Registered[];
   extraRepr(): string;
   _getName(): string;
+  /** Whether a state without this entry is complete all the same. */
+  _mayLack?(name: string): boolean;
 }

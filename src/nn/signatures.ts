@@ -5,6 +5,8 @@ const LAYER =
   "dModel:int nhead:int dimFeedforward?:int dropout?:number activation?:activation layerNormEps?:number " +
   `batchFirst?:bool normFirst?:bool bias?:bool | ${PLACE}`;
 const TABLE = `maxNorm:number? normType:number scaleGradByFreq:bool sparse:bool ${PLACE}`;
+const CHANNELS =
+  "numFeatures:int eps?:number momentum?:number? affine?:bool trackRunningStats?:bool " + `| ${PLACE} bias:bool`;
 const STACK = "numLayers:int norm?:module?";
 
 /** Constructors. */
@@ -48,9 +50,16 @@ export const CONSTRUCTORS = {
   PoissonNLLLoss: "| logInput:bool full:bool eps:number reduction:string",
   SoftMarginLoss: "| reduction:string",
   TripletMarginLoss: "margin?:number | p:number eps:number swap:bool reduction:string",
+  BatchNorm1d: CHANNELS,
+  BatchNorm2d: CHANNELS,
+  BatchNorm3d: CHANNELS,
   Buffer: "data:tensor | persistent:bool",
   Dropout: "p?:number inplace?:bool",
+  GroupNorm: `numGroups:int numChannels:int eps?:number affine?:bool | ${PLACE} bias:bool`,
   HuberLoss: "| reduction:string delta:number",
+  InstanceNorm1d: CHANNELS,
+  InstanceNorm2d: CHANNELS,
+  InstanceNorm3d: CHANNELS,
   L1Loss: "| reduction:string",
   LayerNorm: `normalizedShape:size eps?:number elementwiseAffine?:bool bias?:bool | ${PLACE}`,
   Linear: `inFeatures:int outFeatures:int bias?:bool | ${PLACE}`,
@@ -62,6 +71,7 @@ export const CONSTRUCTORS = {
     `batchFirst?:bool | ${PLACE}`,
   Parameter: "data:tensor requiresGrad?:bool",
   ReLU: "inplace?:bool",
+  RMSNorm: `normalizedShape:size eps?:number? elementwiseAffine?:bool | ${PLACE}`,
   Sigmoid: "",
   SmoothL1Loss: "| reduction:string beta:number",
   Softmax: "dim?:int?",
@@ -118,14 +128,22 @@ export const FORWARD = {
   PoissonNLLLoss: LOSS,
   SoftMarginLoss: LOSS,
   TripletMarginLoss: "anchor:tensor positive:tensor negative:tensor",
+  BatchNorm1d: "input:tensor",
+  BatchNorm2d: "input:tensor",
+  BatchNorm3d: "input:tensor",
   Dropout: "input:tensor",
+  GroupNorm: "input:tensor",
   HuberLoss: LOSS,
+  InstanceNorm1d: "input:tensor",
+  InstanceNorm2d: "input:tensor",
+  InstanceNorm3d: "input:tensor",
   L1Loss: LOSS,
   LayerNorm: "input:tensor",
   Linear: "input:tensor",
   LogSoftmax: "input:tensor",
   MSELoss: LOSS,
   ReLU: "input:tensor",
+  RMSNorm: "input:tensor",
   Sigmoid: "input:tensor",
   SmoothL1Loss: LOSS,
   Softmax: "input:tensor",
@@ -168,6 +186,7 @@ export const MODULE = {
   loadStateDict: "state:any | strict:bool assign:bool",
   extraRepr: "",
   resetParameters: "",
+  resetRunningStats: "",
   toString: "",
 };
 

@@ -137,7 +137,7 @@ function loadInto(
     const key = prefix + name;
     report.expected.add(key);
     if (!entries.has(key)) {
-      report.missing.push(key);
+      if (module._mayLack?.(name) !== true) report.missing.push(key);
       continue;
     }
     const problem = place(module, name, key, target, entries.get(key), assign);

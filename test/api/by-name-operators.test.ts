@@ -58,6 +58,7 @@ const BY_ARG: Readonly<Record<string, readonly (() => unknown)[]>> = {
   "clamp/min": SCALARS,
   "clamp.Tensor/min": TENSORS,
   "norm.String/p": [() => "fro"],
+  "nn.functional.batch_norm/training": [() => true],
   "narrow.Tensor/start": [() => tensor(1).long()],
   "randint.low/low": [() => 0],
   "randint_like.low/low": [() => 0],

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Z from "../../src/index.ts";
 import { DISTRIBUTION_VALUES } from "./by-name-distributions.ts";
+import { NN_VALUES } from "./by-name-nn.ts";
 import { OPTIM_VALUES } from "./by-name-optim.ts";
 import { MODULE_VALUES } from "./by-name-td-nn.ts";
 
@@ -51,6 +52,7 @@ const shareable = () => Z.MemoryMappedTensor.fromTensor(arange(3), { filename: f
 
 /** Arguments by their name, or by `method.name` where one method needs another. */
 export const VALUES: Readonly<Record<string, () => unknown>> = {
+  ...NN_VALUES,
   ...OPTIM_VALUES,
   ...DISTRIBUTION_VALUES,
   ...MODULE_VALUES,

@@ -29,8 +29,67 @@ const MASK = () =>
     [1, 1, 0, 1],
   ]).bool();
 
+/** All that a kernel of gradients can give. */
+const WANTED = { inputWanted: true, weightWanted: true, biasWanted: true };
+
 /** Arguments that roles do not tell; the first of several is varied further. */
 const RECIPES: Record<string, readonly Assignment[]> = {
+  native_layer_norm: [
+    { normalizedShape: [4], weight: of(4), bias: of(4), eps: 0.1 },
+    { normalizedShape: [3, 4], weight: null, bias: null, eps: 0.1 },
+  ],
+  _scaled_dot_product_flash_attention_for_cpu: [
+    { query: of(1, 4, 3, 2), key: of(1, 2, 5, 2), value: of(1, 2, 5, 2), attnMask: null, isCausal: false, scale: 0.5 },
+    { query: of(2, 1, 4, 3), key: of(2, 1, 4, 3), value: of(2, 1, 4, 2), attnMask: null, isCausal: true, scale: 0.5 },
+  ],
+  _scaled_dot_product_flash_attention_for_cpu_backward: [
+    {
+      gradOut: of(1, 2, 3, 2),
+      query: of(1, 2, 3, 2),
+      key: of(1, 2, 5, 2),
+      value: of(1, 2, 5, 2),
+      attnMask: null,
+      out: of(1, 2, 3, 2),
+      logsumexp: of(1, 2, 3),
+      isCausal: false,
+      scale: 0.5,
+    },
+  ],
+  native_layer_norm_backward: [
+    { normalizedShape: [4], mean: of(3, 1), rstd: of(3, 1), weight: of(4), bias: null, eps: 0.1, ...WANTED },
+  ],
+  _fused_rms_norm_backward: [{ normalizedShape: [4], rstd: of(3, 1), weight: of(4), eps: 0.1, ...WANTED }],
+  native_group_norm_backward: [
+    {
+      gradOut: of(2, 4, 3),
+      input: of(2, 4, 3),
+      mean: of(2, 2),
+      rstd: of(2, 2),
+      weight: of(4),
+      bias: null,
+      groups: 2,
+      eps: 0.1,
+      ...WANTED,
+    },
+  ],
+  native_batch_norm_backward: [
+    { weight: of(4), bias: null, mean: of(4), invstd: of(4), training: true, eps: 0.1, ...WANTED },
+  ],
+  _fused_rms_norm: [{ normalizedShape: [4], weight: of(4), eps: 0.1 }],
+  native_group_norm: [{ input: of(2, 4, 3), weight: of(4), bias: of(4), groups: 2, eps: 0.1 }],
+  native_batch_norm: [
+    { weight: of(4), bias: of(4), runningMean: null, runningVar: null, training: true, momentum: 0.1, eps: 0.1 },
+    {
+      input: of(2, 3, 5),
+      weight: of(3),
+      bias: null,
+      runningMean: null,
+      runningVar: null,
+      training: true,
+      momentum: 0.1,
+      eps: 0.1,
+    },
+  ],
   index: [{ indices: [index(2, 0, 2)] }, { indices: [null, index(1, 3)] }, { indices: [index(0, 2), index(1, 1)] }],
   index_put: [
     { indices: [index(2, 0)], values: of(2, 4) },
@@ -351,7 +410,9 @@ export function callOf(op: Op, fn: Fn, a: Assignment, complex: boolean, domain: 
     const args = parts.map((part) => part(leaves));
     if (inPlace) args[0] = (args[0] as Tensor).clone();
     const out = fn(...args);
-    return out instanceof Tensor ? [out] : out;
+    if (out instanceof Tensor) return [out];
+    // Statistics beside a result have no gradients.
+    return [...out].filter((_, i) => op.nonDifferentiable?.includes(i) !== true);
   };
   return { f, inputs };
 }

@@ -19,7 +19,12 @@ import {
 const functions = generated as unknown as Record<string, Fn | undefined>;
 /** The built file leaves out what nothing of the library calls, as some operators over lists are. */
 const isThere = (op: Op): boolean => [op.fn, `${op.fn}_`].some((name) => functions[name] !== undefined);
-const ops = loadModel().ops.filter((op) => typeof op.grad === "object" && (!op.internal || isThere(op)));
+/** They take what follows from another operand beside it: the second order of the forward operator looks at them. */
+const DEPENDENT =
+  /^(native_(layer|group|batch)_norm|_fused_rms_norm|_scaled_dot_product_flash_attention_for_cpu)_backward$/;
+const ops = loadModel().ops.filter(
+  (op) => typeof op.grad === "object" && (!op.internal || isThere(op)) && !DEPENDENT.test(op.key),
+);
 
 /** Formulas that are no derivative, because torch defines them so. */
 const DEFINED: Record<string, string> = {

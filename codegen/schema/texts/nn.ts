@@ -43,6 +43,150 @@ export const texts = [
     text: "Given normalized_shape={shape}, expected input with shape [*{expected}], but got input of size{got}",
   },
   {
+    name: "normalizedRank",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text: "Input tensor must have at least {wanted} dimensions, but got {got}",
+  },
+  {
+    name: "mixedParameters",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "mixed dtype (CPU): expect parameter to have scalar type of Float",
+  },
+  {
+    name: "mixedInputs",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "mixed dtype (CPU): all inputs must share same datatype.",
+  },
+  {
+    name: "groupNormRank",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text: "Expected at least 2 dimensions for input tensor but received {rank}",
+  },
+  {
+    name: "groupsNotPositive",
+    error: "RuntimeError",
+    code: "value",
+    text: "Expected num groups to be greater than 0, got {groups}",
+  },
+  {
+    name: "channelsInGroups",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text:
+      "Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and " +
+      "num_groups={groups}",
+  },
+  {
+    name: "parameterOfChannels",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text:
+      "Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape " +
+      "{got} and input of shape {shape}",
+  },
+  {
+    name: "groupNormEmpty",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text: "Expected {what} to be greater than 0, got 0",
+  },
+  {
+    name: "oneValuePerChannel",
+    error: "ValueError",
+    code: "shape_mismatch",
+    text: "Expected more than 1 value per channel when training, got input size {size}",
+  },
+  {
+    name: "oneSpatialElement",
+    error: "ValueError",
+    code: "shape_mismatch",
+    text: "Expected more than 1 spatial element when training, got input size {size}",
+  },
+  {
+    name: "trainingEps",
+    error: "ValueError",
+    code: "value",
+    text: "batch_norm eps must be positive during training, but got {eps}",
+  },
+  {
+    name: "negativeEps",
+    error: "ValueError",
+    code: "value",
+    text: "batch_norm eps must be non-negative, but got {eps}",
+  },
+  {
+    name: "runningNeeded",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{name} must be defined in evaluation mode",
+  },
+  {
+    name: "runningBoth",
+    error: "ValueError",
+    code: "value",
+    text: "running_mean and running_var must either both be None or neither be None",
+  },
+  {
+    name: "runningOfInstances",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Expected running_mean and running_var to be defined when use_input_stats is false",
+  },
+  {
+    name: "elementsOfChannels",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text: "{name} should contain {wanted} elements not {got}",
+  },
+  {
+    name: "runningNotDifferentiable",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      "The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input cannot " +
+      "have requires_grad True.",
+  },
+  {
+    name: "attentionDtypes",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected query, key, and value to have the same dtype, but got query.dtype: {query} key.dtype: {key} and " +
+      "value.dtype: {value} instead.",
+  },
+  {
+    name: "attentionRanks",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text:
+      "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query} key.dim: {key} " +
+      "and value.dim: {value} instead.",
+  },
+  {
+    name: "attentionMaskDtype",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {mask} and  " +
+      "query.dtype: {query} instead.",
+  },
+  {
+    name: "attentionCausalMask",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+  },
+  {
+    name: "attentionHeads",
+    error: "RuntimeError",
+    code: "shape_mismatch",
+    text: "Number of heads in key and value must divide the number of heads in query",
+  },
+  {
     name: "dropoutProbability",
     error: "ValueError",
     code: "value",
