@@ -10,6 +10,8 @@ export function compositeOf(name: string): unknown {
       return C.aminmax;
     case "argwhere":
       return C.argwhere;
+    case "batchNorm":
+      return C.batchNorm;
     case "bfloat16":
       return C.bfloat16;
     case "bilinear":
@@ -96,10 +98,16 @@ export function compositeOf(name: string): unknown {
       return C.flipud;
     case "float":
       return C.float;
+    case "functionalBatchNorm":
+      return C.functionalBatchNorm;
     case "functionalCelu":
       return C.functionalCelu;
+    case "functionalGroupNorm":
+      return C.functionalGroupNorm;
     case "functionalHardshrink":
       return C.functionalHardshrink;
+    case "functionalInstanceNorm":
+      return C.functionalInstanceNorm;
     case "functionalLogSoftmax":
       return C.functionalLogSoftmax;
     case "functionalRelu":
@@ -138,6 +146,8 @@ export function compositeOf(name: string): unknown {
       return C.imag;
     case "inner":
       return C.inner;
+    case "instanceNorm":
+      return C.instanceNorm;
     case "int":
       return C.int;
     case "isContiguous":
@@ -168,6 +178,10 @@ export function compositeOf(name: string): unknown {
       return C.logsigmoid;
     case "long":
       return C.long;
+    case "mainGroupNorm":
+      return C.mainGroupNorm;
+    case "mainLayerNorm":
+      return C.mainLayerNorm;
     case "marginRankingLoss":
       return C.marginRankingLoss;
     case "matmul":
@@ -202,6 +216,8 @@ export function compositeOf(name: string): unknown {
       return C.norm;
     case "normByName":
       return C.normByName;
+    case "normalize":
+      return C.normalize;
     case "oneHot":
       return C.oneHot;
     case "outer":
@@ -248,6 +264,10 @@ export function compositeOf(name: string): unknown {
       return C.resolveNeg;
     case "reverseDims":
       return C.reverseDims;
+    case "rmsNorm":
+      return C.rmsNorm;
+    case "scaledDotProductAttention":
+      return C.scaledDotProductAttention;
     case "selectScatter":
       return C.selectScatter;
     case "selu":
@@ -349,6 +369,14 @@ export function formulaOf(name: string): unknown {
       return F.asStridedGrad;
     case "atan2Backward":
       return F.atan2Backward;
+    case "attentionBackward":
+      return F.attentionBackward;
+    case "attentionDoubleBackward":
+      return F.attentionDoubleBackward;
+    case "batchNormBackward":
+      return F.batchNormBackward;
+    case "batchNormDoubleBackward":
+      return F.batchNormDoubleBackward;
     case "bceBackward":
       return F.bceBackward;
     case "bceCurve":
@@ -435,6 +463,10 @@ export function formulaOf(name: string): unknown {
       return F.gluGateDoubleBackward;
     case "gradientsOfParts":
       return F.gradientsOfParts;
+    case "groupNormBackward":
+      return F.groupNormBackward;
+    case "groupNormDoubleBackward":
+      return F.groupNormDoubleBackward;
     case "hardshrinkBackward":
       return F.hardshrinkBackward;
     case "hardsigmoidBackward":
@@ -465,6 +497,10 @@ export function formulaOf(name: string): unknown {
       return F.inverseLeg;
     case "joinParts":
       return F.joinParts;
+    case "layerNormBackward":
+      return F.layerNormBackward;
+    case "layerNormDoubleBackward":
+      return F.layerNormDoubleBackward;
     case "leakyReluBackward":
       return F.leakyReluBackward;
     case "leakyReluResultBackward":
@@ -545,6 +581,10 @@ export function formulaOf(name: string): unknown {
       return F.putBackward;
     case "repeatBackward":
       return F.repeatBackward;
+    case "rmsNormBackward":
+      return F.rmsNormBackward;
+    case "rmsNormDoubleBackward":
+      return F.rmsNormDoubleBackward;
     case "rollBackward":
       return F.rollBackward;
     case "scaled":

@@ -2,6 +2,13 @@
 // biome-ignore-all lint: generated
 import type {
   AlphaInplaceOptions,
+  BatchNormArgs,
+  BatchNormBiasOptions,
+  BatchNormRunningMeanOptions,
+  BatchNormRunningVarOptions,
+  BatchNormTrainingOptions,
+  BatchNormWeightOptions,
+  BiasEpsOptions,
   BiasOptions,
   BilinearArgs,
   BilinearInput2Args,
@@ -69,6 +76,8 @@ import type {
   GeluArgs,
   GeluOptions,
   GluArgs,
+  GroupNormArgs,
+  GroupNormNumGroupsArgs,
   HardshrinkInputArgs,
   HardsigmoidArgs,
   HardswishArgs,
@@ -84,6 +93,12 @@ import type {
   HuberLossReductionOptions,
   HuberLossTargetArgs,
   IndexFillValueScalarArgs,
+  InstanceNormArgs,
+  InstanceNormBiasOptions,
+  InstanceNormRunningMeanOptions,
+  InstanceNormRunningVarOptions,
+  InstanceNormUseInputStatsOptions,
+  InstanceNormWeightOptions,
   KeepdimDtypeOutOptions,
   KeepdimOptions,
   KlDivArgs,
@@ -95,9 +110,7 @@ import type {
   L1LossArgs,
   LambdOptions,
   LayerNormArgs,
-  LayerNormBiasOptions,
   LayerNormNormalizedShapeArgs,
-  LayerNormWeightOptions,
   LeakyReluArgs,
   LeakyReluInputArgs,
   LeakyReluNegativeSlopeFloatOptions,
@@ -108,6 +121,7 @@ import type {
   MarginRankingLossArgs,
   MarginSizeAverageReduceReductionOptions,
   MishArgs,
+  MomentumEpsOptions,
   MseLossArgs,
   MseLossTargetArgs,
   MultilabelSoftMarginLossArgs,
@@ -116,9 +130,14 @@ import type {
   NllLossSizeAverageOptions,
   NllLossTargetArgs,
   NllLossWeightOptions,
+  NormalizeArgs,
+  NormalizeDimOptions,
+  NormalizeEpsOptions,
+  NormalizePOptions,
   OffsetDim1Dim2Options,
   OneHotArgs,
   OneHotNumClassesOptions,
+  OutOptions,
   PairwiseDistanceArgs,
   PairwiseDistanceEpsOptions,
   PairwiseDistancePOptions,
@@ -138,6 +157,17 @@ import type {
   Relu6Args,
   ReluArgs,
   ReluInputArgs,
+  RmsNormArgs,
+  RmsNormEpsOptions,
+  RmsNormNormalizedShapeArgs,
+  RmsNormWeightOptions,
+  ScaledDotProductAttentionArgs,
+  ScaledDotProductAttentionAttnMaskOptions,
+  ScaledDotProductAttentionDropoutPOptions,
+  ScaledDotProductAttentionIsCausalOptions,
+  ScaledDotProductAttentionKeyArgs,
+  ScaledDotProductAttentionOptions,
+  ScaledDotProductAttentionValueArgs,
   SeluArgs,
   SeluInputArgs,
   SiluArgs,
@@ -174,6 +204,7 @@ import type {
   TripletMarginLossPositiveArgs,
   TripletMarginLossSwapOptions,
   VectorNormArgs,
+  WeightBiasEpsOptions,
   WeightOptions,
   WeightSizeAverageReduceReductionOptions,
 } from "./options.ts";
@@ -193,6 +224,40 @@ import type { TypedStorageLike } from "../src/tensor/storage-types.ts";
 import type { Td } from "../src/tensordict/core/state.ts";
 import { type BoolTensor, Tensor } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
+
+/**
+ * Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the
+ * running ones, then scales and shifts it. When `training`, `momentum` of the batch's goes into the
+ * running ones.
+ * @throws ValueError for one value per channel when `training`
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @example
+ * ```ts
+ * nn.functional.batchNorm(tensor([[1], [3]]), null, null, { training: true }) // tensor([[-1.0000],
+ * //         [ 1.0000]])
+ * ```
+ * @torch torch.nn.functional.batch_norm
+ */
+export function nn_functional_batchNorm(input: Tensor, runningMean?: Tensor | BatchNormRunningMeanOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | BatchNormRunningVarOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | BatchNormWeightOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | BatchNormBiasOptions | null): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean | BatchNormTrainingOptions): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean, momentum: number | MomentumEpsOptions): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean, momentum: number, eps: number | EpsOptions): Tensor;
+/** Normalizes each channel, dimension 1, by the batch's mean and variance when `training`, else by the running ones, then scales and shifts it. @torch torch.nn.functional.batch_norm */
+export function nn_functional_batchNorm(input: Tensor | BatchNormArgs): Tensor;
+export function nn_functional_batchNorm(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_batch_norm(args[0], null, null, null, null, false, 0.1, 0.00001);
+  return A.call<Tensor>("batchNorm", $T("nn_functional_batchNorm", [O.nn_functional_batch_norm]), args);
+}
 
 /**
  * x1^T @ weight[k] @ x2 + bias[k] for each k, for a weight of shape (out, in1, in2).
@@ -589,6 +654,33 @@ export function nn_functional_glu(...args: unknown[]): Tensor {
 }
 
 /**
+ * Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each
+ * channel.
+ * @throws RuntimeError unless the groups divide the channels
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
+ * @throws ValueError for one value per group
+ * @example
+ * ```ts
+ * nn.functional.groupNorm(tensor([[1, 3, 5, 9]]), 2) // tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+ * ```
+ * @torch torch.nn.functional.group_norm
+ */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number, weight?: Tensor | WeightBiasEpsOptions | null): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | BiasEpsOptions | null): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | null, eps: number | EpsOptions): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(options: GroupNormArgs): Tensor;
+/** Normalizes groups of channels, dimension 1, to mean 0 and variance 1, then scales and shifts each channel. @torch torch.nn.functional.group_norm */
+export function nn_functional_groupNorm(input: Tensor, numGroups: number | GroupNormNumGroupsArgs): Tensor;
+export function nn_functional_groupNorm(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nn_functional_group_norm(args[0], args[1], null, null, 0.00001);
+  return A.call<Tensor>("groupNorm", $T("nn_functional_groupNorm", [O.nn_functional_group_norm]), args);
+}
+
+/**
  * Zero for what lies between -lambd and lambd, else the element.
  * @throws NotImplementedError for integers and complex tensors
  * @example
@@ -739,6 +831,37 @@ export function nn_functional_huberLoss(...args: unknown[]): Tensor {
 }
 
 /**
+ * Normalizes each channel of each example by itself, or by the running statistics, then scales and
+ * shifts it.
+ * @throws ValueError for one value per channel
+ * @throws NotImplementedError for integers and complex tensors
+ * @example
+ * ```ts
+ * nn.functional.instanceNorm(tensor([[[1, 3]]])) // tensor([[[-1.0000,  1.0000]]])
+ * ```
+ * @torch torch.nn.functional.instance_norm
+ */
+export function nn_functional_instanceNorm(input: Tensor, runningMean?: Tensor | InstanceNormRunningMeanOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | InstanceNormRunningVarOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | InstanceNormWeightOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | InstanceNormBiasOptions | null): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean | InstanceNormUseInputStatsOptions): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean, momentum: number | MomentumEpsOptions): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean, momentum: number, eps: number | EpsOptions): Tensor;
+/** Normalizes each channel of each example by itself, or by the running statistics, then scales and shifts it. @torch torch.nn.functional.instance_norm */
+export function nn_functional_instanceNorm(input: Tensor | InstanceNormArgs): Tensor;
+export function nn_functional_instanceNorm(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_instance_norm(args[0], null, null, null, null, true, 0.1, 0.00001);
+  return A.call<Tensor>("instanceNorm", $T("nn_functional_instanceNorm", [O.nn_functional_instance_norm]), args);
+}
+
+/**
  * The divergence of Kullback and Leibler, target * (log(target) - input): the input holds logarithms,
  * the target too with `logTarget`. Reduction "batchmean" divides the sum by the first size.
  * @throws ValueError for an unknown reduction
@@ -799,15 +922,17 @@ export function nn_functional_l1Loss(...args: unknown[]): Tensor {
 /**
  * Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.
  * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @throws NotImplementedError for integers and complex tensors
+ * @throws RuntimeError for parameters of another dtype, except float32 ones beside short floats
  * @example
  * ```ts
  * nn.functional.layerNorm(tensor([1, 3]), [2]) // tensor([-1.0000,  1.0000])
  * ```
  * @torch torch.nn.functional.layer_norm
  */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | LayerNormWeightOptions | null): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | WeightBiasEpsOptions | null): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | LayerNormBiasOptions | null): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | BiasEpsOptions | null): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number | EpsOptions): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
@@ -1043,6 +1168,30 @@ export function nn_functional_nllLoss(...args: unknown[]): Tensor {
 }
 
 /**
+ * Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller.
+ * @throws IndexError for a dimension out of range
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * nn.functional.normalize(tensor([[3, 4]])) // tensor([[0.6000, 0.8000]])
+ * ```
+ * @torch torch.nn.functional.normalize
+ */
+export function nn_functional_normalize(input: Tensor, p?: number | NormalizePOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[] | NormalizeDimOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[], eps: number | NormalizeEpsOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[], eps: number, options: OutOptions): Tensor;
+/** Divides by the norm of order `p` along a dimension, which counts as `eps` where it is smaller. @torch torch.nn.functional.normalize */
+export function nn_functional_normalize(input: Tensor | NormalizeArgs): Tensor;
+export function nn_functional_normalize(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_normalize(args[0], 2, 1, 1e-12);
+  return A.call<Tensor>("normalize", $T("nn_functional_normalize", [O.nn_functional_normalize]), args);
+}
+
+/**
  * For each class of an int64 tensor a row of zeros with a 1 at its place; -1 counts the classes.
  * @throws RuntimeError for a negative class or one that is too large
  * @example
@@ -1181,6 +1330,58 @@ export function nn_functional_relu_(input: Tensor | ReluInputArgs): Tensor;
 export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
   return A.call<Tensor>("relu_", $T("nn_functional_relu_", [O.nn_functional_relu_]), args);
+}
+
+/**
+ * Divides the last dimensions by the root of the mean of their squares, then scales. Without `eps` it
+ * is the smallest number that float32, or float64, adds to 1.
+ * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * rmsNorm(tensor([1, 7]), [2]) // tensor([0.2000, 1.4000])
+ * ```
+ * @torch torch.nn.functional.rms_norm
+ */
+export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[], weight?: Tensor | RmsNormWeightOptions | null): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.nn.functional.rms_norm */
+export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, eps: number | RmsNormEpsOptions | null): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.nn.functional.rms_norm */
+export function nn_functional_rmsNorm(options: RmsNormArgs): Tensor;
+/** Divides the last dimensions by the root of the mean of their squares, then scales. @torch torch.nn.functional.rms_norm */
+export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[] | RmsNormNormalizedShapeArgs): Tensor;
+export function nn_functional_rmsNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("rmsNorm", $T("nn_functional_rmsNorm", [O.rms_norm]), args);
+}
+
+/**
+ * softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and
+ * values (..., S, V). A mask of bools says which keys count, one of floats is added; `isCausal` lets
+ * each query see the keys up to its own place. `scale` is 1 / sqrt(E) by default. With `enableGqa`
+ * several heads, dimension -3, of queries share one of keys and values.
+ * @throws RuntimeError for dtypes that differ, a mask beside `isCausal`, and sizes that do not fit
+ * @example
+ * ```ts
+ * nn.functional.scaledDotProductAttention(tensor([[1, 0]]), tensor([[1, 0], [0, 1]]), tensor([[1], [2]])) // tensor([[1.3302]])
+ * ```
+ * @torch torch.nn.functional.scaled_dot_product_attention
+ */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask?: Tensor | ScaledDotProductAttentionAttnMaskOptions | null): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number | ScaledDotProductAttentionDropoutPOptions): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number, isCausal: boolean | ScaledDotProductAttentionIsCausalOptions): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number, isCausal: boolean, options: ScaledDotProductAttentionOptions): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, options: ScaledDotProductAttentionKeyArgs): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(options: ScaledDotProductAttentionArgs): Tensor;
+/** softmax(query key^T scale + mask) value, for queries of shape (..., L, E), keys (..., S, E) and values (..., S, V). @torch torch.nn.functional.scaled_dot_product_attention */
+export function nn_functional_scaledDotProductAttention(query: Tensor, key: Tensor, value: Tensor | ScaledDotProductAttentionValueArgs): Tensor;
+export function nn_functional_scaledDotProductAttention(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.nn_functional_scaled_dot_product_attention(args[0], args[1], args[2], null, 0, false, null, false);
+  return A.call<Tensor>("scaledDotProductAttention", $T("nn_functional_scaledDotProductAttention", [O.nn_functional_scaled_dot_product_attention]), args);
 }
 
 /**
@@ -1560,6 +1761,7 @@ export function linalg_vectorNorm(...args: unknown[]): Tensor {
 
 function nn_functional_member(name: string): unknown {
   switch (name) {
+    case "batchNorm": return nn_functional_batchNorm;
     case "bilinear": return nn_functional_bilinear;
     case "binaryCrossEntropy": return nn_functional_binaryCrossEntropy;
     case "binaryCrossEntropyWithLogits": return nn_functional_binaryCrossEntropyWithLogits;
@@ -1576,6 +1778,7 @@ function nn_functional_member(name: string): unknown {
     case "gaussianNllLoss": return nn_functional_gaussianNllLoss;
     case "gelu": return nn_functional_gelu;
     case "glu": return nn_functional_glu;
+    case "groupNorm": return nn_functional_groupNorm;
     case "hardshrink": return nn_functional_hardshrink;
     case "hardsigmoid": return nn_functional_hardsigmoid;
     case "hardswish": return nn_functional_hardswish;
@@ -1583,6 +1786,7 @@ function nn_functional_member(name: string): unknown {
     case "hardtanh_": return nn_functional_hardtanh_;
     case "hingeEmbeddingLoss": return nn_functional_hingeEmbeddingLoss;
     case "huberLoss": return nn_functional_huberLoss;
+    case "instanceNorm": return nn_functional_instanceNorm;
     case "klDiv": return nn_functional_klDiv;
     case "l1Loss": return nn_functional_l1Loss;
     case "layerNorm": return nn_functional_layerNorm;
@@ -1596,6 +1800,7 @@ function nn_functional_member(name: string): unknown {
     case "mseLoss": return nn_functional_mseLoss;
     case "multilabelSoftMarginLoss": return nn_functional_multilabelSoftMarginLoss;
     case "nllLoss": return nn_functional_nllLoss;
+    case "normalize": return nn_functional_normalize;
     case "oneHot": return nn_functional_oneHot;
     case "pairwiseDistance": return nn_functional_pairwiseDistance;
     case "poissonNllLoss": return nn_functional_poissonNllLoss;
@@ -1603,6 +1808,8 @@ function nn_functional_member(name: string): unknown {
     case "relu": return nn_functional_relu;
     case "relu6": return nn_functional_relu6;
     case "relu_": return nn_functional_relu_;
+    case "rmsNorm": return nn_functional_rmsNorm;
+    case "scaledDotProductAttention": return nn_functional_scaledDotProductAttention;
     case "selu": return nn_functional_selu;
     case "selu_": return nn_functional_selu_;
     case "sigmoid": return nn_functional_sigmoid;
@@ -1625,13 +1832,13 @@ function nn_functional_member(name: string): unknown {
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { bilinear: nn_functional_bilinear, binaryCrossEntropy: nn_functional_binaryCrossEntropy, binaryCrossEntropyWithLogits: nn_functional_binaryCrossEntropyWithLogits, celu: nn_functional_celu, celu_: nn_functional_celu_, cosineEmbeddingLoss: nn_functional_cosineEmbeddingLoss, cosineSimilarity: nn_functional_cosineSimilarity, crossEntropy: nn_functional_crossEntropy, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, embedding: nn_functional_embedding, embeddingBag: nn_functional_embeddingBag, gaussianNllLoss: nn_functional_gaussianNllLoss, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, hingeEmbeddingLoss: nn_functional_hingeEmbeddingLoss, huberLoss: nn_functional_huberLoss, klDiv: nn_functional_klDiv, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, marginRankingLoss: nn_functional_marginRankingLoss, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, multilabelSoftMarginLoss: nn_functional_multilabelSoftMarginLoss, nllLoss: nn_functional_nllLoss, oneHot: nn_functional_oneHot, pairwiseDistance: nn_functional_pairwiseDistance, poissonNllLoss: nn_functional_poissonNllLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softMarginLoss: nn_functional_softMarginLoss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_, tripletMarginLoss: nn_functional_tripletMarginLoss } as const;
+  return { batchNorm: nn_functional_batchNorm, bilinear: nn_functional_bilinear, binaryCrossEntropy: nn_functional_binaryCrossEntropy, binaryCrossEntropyWithLogits: nn_functional_binaryCrossEntropyWithLogits, celu: nn_functional_celu, celu_: nn_functional_celu_, cosineEmbeddingLoss: nn_functional_cosineEmbeddingLoss, cosineSimilarity: nn_functional_cosineSimilarity, crossEntropy: nn_functional_crossEntropy, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, embedding: nn_functional_embedding, embeddingBag: nn_functional_embeddingBag, gaussianNllLoss: nn_functional_gaussianNllLoss, gelu: nn_functional_gelu, glu: nn_functional_glu, groupNorm: nn_functional_groupNorm, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, hingeEmbeddingLoss: nn_functional_hingeEmbeddingLoss, huberLoss: nn_functional_huberLoss, instanceNorm: nn_functional_instanceNorm, klDiv: nn_functional_klDiv, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, marginRankingLoss: nn_functional_marginRankingLoss, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, multilabelSoftMarginLoss: nn_functional_multilabelSoftMarginLoss, nllLoss: nn_functional_nllLoss, normalize: nn_functional_normalize, oneHot: nn_functional_oneHot, pairwiseDistance: nn_functional_pairwiseDistance, poissonNllLoss: nn_functional_poissonNllLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, rmsNorm: nn_functional_rmsNorm, scaledDotProductAttention: nn_functional_scaledDotProductAttention, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softMarginLoss: nn_functional_softMarginLoss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_, tripletMarginLoss: nn_functional_tripletMarginLoss } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("bilinear binaryCrossEntropy binaryCrossEntropyWithLogits celu celu_ cosineEmbeddingLoss cosineSimilarity crossEntropy dropout elu elu_ embedding embeddingBag gaussianNllLoss gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ hingeEmbeddingLoss huberLoss klDiv l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid marginRankingLoss mish mseLoss multilabelSoftMarginLoss nllLoss oneHot pairwiseDistance poissonNllLoss prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softMarginLoss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ tripletMarginLoss", nn_functional_member, nn_functional_all),
+  lateNamespace("batchNorm bilinear binaryCrossEntropy binaryCrossEntropyWithLogits celu celu_ cosineEmbeddingLoss cosineSimilarity crossEntropy dropout elu elu_ embedding embeddingBag gaussianNllLoss gelu glu groupNorm hardshrink hardsigmoid hardswish hardtanh hardtanh_ hingeEmbeddingLoss huberLoss instanceNorm klDiv l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid marginRankingLoss mish mseLoss multilabelSoftMarginLoss nllLoss normalize oneHot pairwiseDistance poissonNllLoss prelu relu relu6 relu_ rmsNorm scaledDotProductAttention selu selu_ sigmoid silu smoothL1Loss softMarginLoss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ tripletMarginLoss", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -1658,6 +1865,7 @@ const $T = A.overloadTable($T_lines);
 /** A line each, so that none costs anything until it is read. */
 function $T_lines(): string {
   return `
+nn_functional_batchNorm [[[["input","Tensor"],["runningMean","Tensor?",null],["runningVar","Tensor?",null],["weight","Tensor?",null],["bias","Tensor?",null],["training","Bool",false],["momentum","Float",0.1],["eps","Float",0.00001]],8,0]]
 nn_functional_bilinear [[[["input1","Tensor"],["input2","Tensor"],["weight","Tensor"],["bias","Tensor?",null]],4,0]]
 nn_functional_binaryCrossEntropy [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
 nn_functional_binaryCrossEntropyWithLogits [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["posWeight","Tensor?",null]],7,0]]
@@ -1675,6 +1883,7 @@ nn_functional_embeddingBag [[[["input","Tensor|Index"],["weight","Tensor"],["off
 nn_functional_gaussianNllLoss [[[["input","Tensor"],["target","Tensor"],["variance","Tensor|Scalar"],["full","Bool",false],["eps","Float",0.000001],["reduction","String","mean"]],6,0]]
 nn_functional_gelu [[[["input","Tensor"],["approximate","String","none"]],1,0]]
 nn_functional_glu [[[["input","Tensor"],["dim","Dim",-1]],2,0]]
+nn_functional_groupNorm [[[["input","Tensor"],["numGroups","Int"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
 nn_functional_hardshrink [[[["input","Tensor"],["lambd","Float",0.5]],2,0]]
 nn_functional_hardsigmoid [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_hardswish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
@@ -1682,6 +1891,7 @@ nn_functional_hardtanh [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","S
 nn_functional_hardtanh_ [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1]],3,0]]
 nn_functional_hingeEmbeddingLoss [[[["input","Tensor"],["target","Tensor"],["margin","Float",1],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
 nn_functional_huberLoss [[[["input","Tensor"],["target","Tensor"],["reduction","String","mean"],["delta","Float",1],["weight","Tensor?",null]],5,0]]
+nn_functional_instanceNorm [[[["input","Tensor"],["runningMean","Tensor?",null],["runningVar","Tensor?",null],["weight","Tensor?",null],["bias","Tensor?",null],["useInputStats","Bool",true],["momentum","Float",0.1],["eps","Float",0.00001]],8,0]]
 nn_functional_klDiv [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["logTarget","Bool",false]],6,0]]
 nn_functional_l1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
 nn_functional_layerNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
@@ -1695,6 +1905,7 @@ nn_functional_mish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
 nn_functional_multilabelSoftMarginLoss [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
 nn_functional_nllLoss [[[["input","Tensor"],["target","Tensor|Index"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["ignoreIndex","Int",-100],["reduce","Bool?",null],["reduction","String","mean"]],7,0]]
+nn_functional_normalize [[[["input","Tensor"],["p","Float",2],["dim","Dims",1],["eps","Float",1e-12]],4,1]]
 nn_functional_oneHot [[[["input","Tensor|Index"],["numClasses","Int",-1]],2,0]]
 nn_functional_pairwiseDistance [[[["x1","Tensor"],["x2","Tensor"],["p","Float",2],["eps","Float",0.000001],["keepdim","Bool",false]],5,0]]
 nn_functional_poissonNllLoss [[[["input","Tensor"],["target","Tensor"],["logInput","Bool",true],["full","Bool",false],["sizeAverage","Bool?",null],["eps","Float",1e-8],["reduce","Bool?",null],["reduction","String","mean"]],8,0]]
@@ -1702,6 +1913,8 @@ nn_functional_prelu [[[["input","Tensor"],["weight","Tensor"]],2,0]]
 nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu_ [[[["input","Tensor"]],1,0]]
+nn_functional_rmsNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["eps","Float?",null]],4,0]]
+nn_functional_scaledDotProductAttention [[[["query","Tensor"],["key","Tensor"],["value","Tensor"],["attnMask","Tensor?",null],["dropoutP","Float",0],["isCausal","Bool",false],["scale","Float?",null],["enableGqa","Bool",false]],6,0]]
 nn_functional_selu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_selu_ [[[["input","Tensor"]],1,0]]
 nn_functional_sigmoid [[[["self","Tensor"]],1,0]]

@@ -1267,6 +1267,108 @@ export function glu_Backward() {
   return (made_glu_Backward ??= make_glu_Backward());
 }
 
+function make__scaled_dot_product_flash_attention_for_cpu_Backward() {
+  return class _scaled_dot_product_flash_attention_for_cpu_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ScaledDotProductFlashAttentionForCpuBackward0";
+    }
+    declare query: S.Saved;
+    declare key: S.Saved;
+    declare value: S.Saved;
+    declare attnMask: S.Saved;
+    declare isCausal: boolean;
+    declare scale: number;
+    declare result0: S.Saved;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const attnMask = S.unpack(this.attnMask, this) as Tensor | null;
+      const isCausal = this.isCausal;
+      const key = S.unpack(this.key, this) as Tensor;
+      const query = S.unpack(this.query, this) as Tensor;
+      const scale = this.scale;
+      const value = S.unpack(this.value, this) as Tensor;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.attentionBackward(grad, query, key, value, attnMask, result0, result1, isCausal, scale, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.query = S.drop(this.query);
+      this.key = S.drop(this.key);
+      this.value = S.drop(this.value);
+      this.attnMask = S.drop(this.attnMask);
+      this.result0 = S.drop(this.result0);
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made__scaled_dot_product_flash_attention_for_cpu_Backward: ReturnType<typeof make__scaled_dot_product_flash_attention_for_cpu_Backward> | undefined;
+export function _scaled_dot_product_flash_attention_for_cpu_Backward() {
+  return (made__scaled_dot_product_flash_attention_for_cpu_Backward ??= make__scaled_dot_product_flash_attention_for_cpu_Backward());
+}
+
+function make__scaled_dot_product_flash_attention_for_cpu_backward_Backward() {
+  return class _scaled_dot_product_flash_attention_for_cpu_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ScaledDotProductFlashAttentionForCpuBackwardBackward0";
+    }
+    declare gradOut: S.Saved;
+    declare query: S.Saved;
+    declare key: S.Saved;
+    declare value: S.Saved;
+    declare attnMask: S.Saved;
+    declare isCausal: boolean;
+    declare scale: number;
+    override apply(grads: Gradients): Gradients {
+      const attnMask = S.unpack(this.attnMask, this) as Tensor | null;
+      const gradOut = S.unpack(this.gradOut, this) as Tensor;
+      const isCausal = this.isCausal;
+      const key = S.unpack(this.key, this) as Tensor;
+      const query = S.unpack(this.query, this) as Tensor;
+      const scale = this.scale;
+      const value = S.unpack(this.value, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2] || needs[3]) {
+        const part: Gradients = F.attentionDoubleBackward(grads, gradOut, query, key, value, attnMask, isCausal, scale, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+        all[3] = part[3] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOut = S.drop(this.gradOut);
+      this.query = S.drop(this.query);
+      this.key = S.drop(this.key);
+      this.value = S.drop(this.value);
+      this.attnMask = S.drop(this.attnMask);
+    }
+  };
+}
+let made__scaled_dot_product_flash_attention_for_cpu_backward_Backward: ReturnType<typeof make__scaled_dot_product_flash_attention_for_cpu_backward_Backward> | undefined;
+export function _scaled_dot_product_flash_attention_for_cpu_backward_Backward() {
+  return (made__scaled_dot_product_flash_attention_for_cpu_backward_Backward ??= make__scaled_dot_product_flash_attention_for_cpu_backward_Backward());
+}
+
 function make__embedding_Backward() {
   return class _embedding_Backward extends Node {
     constructor() {
@@ -3126,6 +3228,382 @@ function make__log_softmax_backward_data_Backward() {
 let made__log_softmax_backward_data_Backward: ReturnType<typeof make__log_softmax_backward_data_Backward> | undefined;
 export function _log_softmax_backward_data_Backward() {
   return (made__log_softmax_backward_data_Backward ??= make__log_softmax_backward_data_Backward());
+}
+
+function make_native_layer_norm_Backward() {
+  return class native_layer_norm_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NativeLayerNormBackward0";
+    }
+    declare input: S.Saved;
+    declare normalizedShape: readonly number[];
+    declare weight: S.Saved;
+    declare bias: S.Saved;
+    declare eps: number;
+    declare result1: S.Saved;
+    declare result2: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const bias = S.unpack(this.bias, this) as Tensor | null;
+      const eps = this.eps;
+      const input = S.unpack(this.input, this) as Tensor;
+      const normalizedShape = this.normalizedShape;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      const result2 = S.unpack(this.result2, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.layerNormBackward(grad, input, normalizedShape, weight, bias, result1, result2, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.bias = S.drop(this.bias);
+      this.result1 = S.drop(this.result1);
+      this.result2 = S.drop(this.result2);
+    }
+  };
+}
+let made_native_layer_norm_Backward: ReturnType<typeof make_native_layer_norm_Backward> | undefined;
+export function native_layer_norm_Backward() {
+  return (made_native_layer_norm_Backward ??= make_native_layer_norm_Backward());
+}
+
+function make_native_layer_norm_backward_Backward() {
+  return class native_layer_norm_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NativeLayerNormBackwardBackward0";
+    }
+    declare gradOut: S.Saved;
+    declare input: S.Saved;
+    declare normalizedShape: readonly number[];
+    declare weight: S.Saved;
+    declare bias: S.Saved;
+    declare eps: number;
+    override apply(grads: Gradients): Gradients {
+      const bias = S.unpack(this.bias, this) as Tensor | null;
+      const eps = this.eps;
+      const gradOut = S.unpack(this.gradOut, this) as Tensor;
+      const input = S.unpack(this.input, this) as Tensor;
+      const normalizedShape = this.normalizedShape;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.layerNormDoubleBackward(grads, gradOut, input, normalizedShape, weight, bias, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOut = S.drop(this.gradOut);
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.bias = S.drop(this.bias);
+    }
+  };
+}
+let made_native_layer_norm_backward_Backward: ReturnType<typeof make_native_layer_norm_backward_Backward> | undefined;
+export function native_layer_norm_backward_Backward() {
+  return (made_native_layer_norm_backward_Backward ??= make_native_layer_norm_backward_Backward());
+}
+
+function make__fused_rms_norm_Backward() {
+  return class _fused_rms_norm_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MulBackward0";
+    }
+    declare input: S.Saved;
+    declare normalizedShape: readonly number[];
+    declare weight: S.Saved;
+    declare eps: number;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const eps = this.eps;
+      const input = S.unpack(this.input, this) as Tensor;
+      const normalizedShape = this.normalizedShape;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1]) {
+        const part: Gradients = F.rmsNormBackward(grad, input, normalizedShape, weight, result1, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made__fused_rms_norm_Backward: ReturnType<typeof make__fused_rms_norm_Backward> | undefined;
+export function _fused_rms_norm_Backward() {
+  return (made__fused_rms_norm_Backward ??= make__fused_rms_norm_Backward());
+}
+
+function make__fused_rms_norm_backward_Backward() {
+  return class _fused_rms_norm_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "FusedRmsNormBackwardBackward0";
+    }
+    declare gradOut: S.Saved;
+    declare input: S.Saved;
+    declare normalizedShape: readonly number[];
+    declare weight: S.Saved;
+    declare eps: number;
+    override apply(grads: Gradients): Gradients {
+      const eps = this.eps;
+      const gradOut = S.unpack(this.gradOut, this) as Tensor;
+      const input = S.unpack(this.input, this) as Tensor;
+      const normalizedShape = this.normalizedShape;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.rmsNormDoubleBackward(grads, gradOut, input, normalizedShape, weight, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOut = S.drop(this.gradOut);
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made__fused_rms_norm_backward_Backward: ReturnType<typeof make__fused_rms_norm_backward_Backward> | undefined;
+export function _fused_rms_norm_backward_Backward() {
+  return (made__fused_rms_norm_backward_Backward ??= make__fused_rms_norm_backward_Backward());
+}
+
+function make_native_group_norm_Backward() {
+  return class native_group_norm_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NativeGroupNormBackward0";
+    }
+    declare input: S.Saved;
+    declare weight: S.Saved;
+    declare bias: S.Saved;
+    declare groups: number;
+    declare eps: number;
+    declare result1: S.Saved;
+    declare result2: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const bias = S.unpack(this.bias, this) as Tensor | null;
+      const eps = this.eps;
+      const groups = this.groups;
+      const input = S.unpack(this.input, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      const result2 = S.unpack(this.result2, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.groupNormBackward(grad, input, weight, bias, groups, result1, result2, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.bias = S.drop(this.bias);
+      this.result1 = S.drop(this.result1);
+      this.result2 = S.drop(this.result2);
+    }
+  };
+}
+let made_native_group_norm_Backward: ReturnType<typeof make_native_group_norm_Backward> | undefined;
+export function native_group_norm_Backward() {
+  return (made_native_group_norm_Backward ??= make_native_group_norm_Backward());
+}
+
+function make_native_group_norm_backward_Backward() {
+  return class native_group_norm_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NativeGroupNormBackwardBackward0";
+    }
+    declare gradOut: S.Saved;
+    declare input: S.Saved;
+    declare weight: S.Saved;
+    declare bias: S.Saved;
+    declare groups: number;
+    declare eps: number;
+    override apply(grads: Gradients): Gradients {
+      const bias = S.unpack(this.bias, this) as Tensor | null;
+      const eps = this.eps;
+      const gradOut = S.unpack(this.gradOut, this) as Tensor;
+      const groups = this.groups;
+      const input = S.unpack(this.input, this) as Tensor;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.groupNormDoubleBackward(grads, gradOut, input, weight, bias, groups, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOut = S.drop(this.gradOut);
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.bias = S.drop(this.bias);
+    }
+  };
+}
+let made_native_group_norm_backward_Backward: ReturnType<typeof make_native_group_norm_backward_Backward> | undefined;
+export function native_group_norm_backward_Backward() {
+  return (made_native_group_norm_backward_Backward ??= make_native_group_norm_backward_Backward());
+}
+
+function make_native_batch_norm_Backward() {
+  return class native_batch_norm_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NativeBatchNormBackward0";
+    }
+    declare input: S.Saved;
+    declare weight: S.Saved;
+    declare bias: S.Saved;
+    declare training: boolean;
+    declare eps: number;
+    declare result1: S.Saved;
+    declare result2: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const bias = S.unpack(this.bias, this) as Tensor | null;
+      const eps = this.eps;
+      const input = S.unpack(this.input, this) as Tensor;
+      const training = this.training;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      const result2 = S.unpack(this.result2, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.batchNormBackward(grad, input, weight, bias, result1, result2, training, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.bias = S.drop(this.bias);
+      this.result1 = S.drop(this.result1);
+      this.result2 = S.drop(this.result2);
+    }
+  };
+}
+let made_native_batch_norm_Backward: ReturnType<typeof make_native_batch_norm_Backward> | undefined;
+export function native_batch_norm_Backward() {
+  return (made_native_batch_norm_Backward ??= make_native_batch_norm_Backward());
+}
+
+function make_native_batch_norm_backward_Backward() {
+  return class native_batch_norm_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "NativeBatchNormBackwardBackward0";
+    }
+    declare gradOut: S.Saved;
+    declare input: S.Saved;
+    declare weight: S.Saved;
+    declare bias: S.Saved;
+    declare mean: S.Saved;
+    declare invstd: S.Saved;
+    declare training: boolean;
+    declare eps: number;
+    override apply(grads: Gradients): Gradients {
+      const bias = S.unpack(this.bias, this) as Tensor | null;
+      const eps = this.eps;
+      const gradOut = S.unpack(this.gradOut, this) as Tensor;
+      const input = S.unpack(this.input, this) as Tensor;
+      const invstd = S.unpack(this.invstd, this) as Tensor;
+      const mean = S.unpack(this.mean, this) as Tensor;
+      const training = this.training;
+      const weight = S.unpack(this.weight, this) as Tensor | null;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2]) {
+        const part: Gradients = F.batchNormDoubleBackward(grads, gradOut, input, weight, bias, mean, invstd, training, eps, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.gradOut = S.drop(this.gradOut);
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+      this.bias = S.drop(this.bias);
+      this.mean = S.drop(this.mean);
+      this.invstd = S.drop(this.invstd);
+    }
+  };
+}
+let made_native_batch_norm_backward_Backward: ReturnType<typeof make_native_batch_norm_backward_Backward> | undefined;
+export function native_batch_norm_backward_Backward() {
+  return (made_native_batch_norm_backward_Backward ??= make_native_batch_norm_backward_Backward());
 }
 
 function make_linalg_vector_norm_Backward() {

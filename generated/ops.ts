@@ -5,6 +5,7 @@ import * as $S from "../src/autograd/saved.ts";
 import * as $T from "../src/autograd/tracking.ts";
 import * as $activations from "../src/dispatch/activations.ts";
 import * as $arith from "../src/dispatch/arith.ts";
+import * as $attention from "../src/dispatch/attention.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
 import * as $flip from "../src/dispatch/flip.ts";
@@ -15,6 +16,7 @@ import * as $likelihood from "../src/dispatch/likelihood.ts";
 import * as $losses from "../src/dispatch/losses.ts";
 import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
+import * as $normalization from "../src/dispatch/normalization.ts";
 import * as $norms from "../src/dispatch/norms.ts";
 import * as $numbers from "../src/dispatch/numbers.ts";
 import * as $order_statistics from "../src/dispatch/order-statistics.ts";
@@ -923,6 +925,47 @@ export function glu(self: Tensor, dim: number): Tensor {
   node.dim = dim;
   const r = $activations.glu(self, dim);
   return $T.record(r, node);
+}
+
+export function _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, isCausal: boolean, scale: number): Named<readonly ["output","logsumexp"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_scaled_dot_product_flash_attention_for_cpu", _scaled_dot_product_flash_attention_for_cpu), [query, key, value, attnMask, isCausal, scale]); if (r !== $A.PROCEED) return r as Named<readonly ["output","logsumexp"]>; }
+  if (!(gradMode.enabled && (requiresGrad(query) || requiresGrad(key) || requiresGrad(value)))) return $attention.attention(query, key, value, attnMask, isCausal, scale);
+  const node = new ($N._scaled_dot_product_flash_attention_for_cpu_Backward())();
+  $T.connect(node, [query, key, value]);
+  node.query = $S.save(query);
+  node.key = $S.save(key);
+  node.value = $S.save(value);
+  node.attnMask = $S.save(attnMask);
+  node.isCausal = isCausal;
+  node.scale = scale;
+  const r = $attention.attention(query, key, value, attnMask, isCausal, scale);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function _scaled_dot_product_flash_attention_for_cpu_backward(gradOut: Tensor, query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, out: Tensor, logsumexp: Tensor, isCausal: boolean, scale: number): Named<readonly ["grad_query","grad_key","grad_value"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_scaled_dot_product_flash_attention_for_cpu_backward", _scaled_dot_product_flash_attention_for_cpu_backward), [gradOut, query, key, value, attnMask, out, logsumexp, isCausal, scale]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_query","grad_key","grad_value"]>; }
+  if (!(gradMode.enabled && (requiresGrad(gradOut) || requiresGrad(query) || requiresGrad(key) || requiresGrad(value)))) return $attention.attentionBackward(gradOut, query, key, value, attnMask, out, logsumexp, isCausal, scale);
+  const node = new ($N._scaled_dot_product_flash_attention_for_cpu_backward_Backward())();
+  $T.connect(node, [gradOut, query, key, value]);
+  node.gradOut = $S.save(gradOut);
+  node.query = $S.save(query);
+  node.key = $S.save(key);
+  node.value = $S.save(value);
+  node.attnMask = $S.save(attnMask);
+  node.isCausal = isCausal;
+  node.scale = scale;
+  const r = $attention.attentionBackward(gradOut, query, key, value, attnMask, out, logsumexp, isCausal, scale);
+  return $T.record(r, node);
+}
+
+export function nn_functional_scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attnMask: Tensor | null, dropoutP: number, isCausal: boolean, scale: number | null, enableGqa: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_scaled_dot_product_attention", nn_functional_scaled_dot_product_attention), [query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa);
+  let r: Tensor;
+  try { r = $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
 }
 
 export function _embedding(weight: Tensor, indices: Tensor, paddingIdx: number, scaleGradByFreq: boolean): Tensor {
@@ -2815,11 +2858,206 @@ export function nn_functional_relu_(input: Tensor): Tensor {
   return $C.functionalReluInplace(input);
 }
 
+export function native_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Named<readonly ["output","mean","rstd"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("native_layer_norm", native_layer_norm), [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Named<readonly ["output","mean","rstd"]>; }
+  if (!(gradMode.enabled && (requiresGrad(input) || $T.tracks(weight) || $T.tracks(bias)))) return $normalization.layerNorm(input, normalizedShape, weight, bias, eps);
+  const node = new ($N.native_layer_norm_Backward())();
+  $T.connect(node, [input, weight, bias]);
+  node.input = $S.save(input);
+  node.normalizedShape = normalizedShape;
+  node.weight = $S.save(weight);
+  node.bias = $S.save(bias);
+  node.eps = eps;
+  const r = $normalization.layerNorm(input, normalizedShape, weight, bias, eps);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  node.result2 = $S.saveResult(r[2] as Tensor, node, 2);
+  return $T.record(r, node, [1,2]);
+}
+
+export function native_layer_norm_backward(gradOut: Tensor, input: Tensor, normalizedShape: readonly number[], mean: Tensor, rstd: Tensor, weight: Tensor | null, bias: Tensor | null, eps: number, inputWanted: boolean, weightWanted: boolean, biasWanted: boolean): Named<readonly ["grad_input","grad_weight","grad_bias"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("native_layer_norm_backward", native_layer_norm_backward), [gradOut, input, normalizedShape, mean, rstd, weight, bias, eps, inputWanted, weightWanted, biasWanted]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_input","grad_weight","grad_bias"]>; }
+  if (!(gradMode.enabled && (requiresGrad(gradOut) || requiresGrad(input) || $T.tracks(weight)))) return $normalization.layerNormBackward(gradOut, input, normalizedShape, mean, rstd, weight, bias, eps, inputWanted, weightWanted, biasWanted);
+  const node = new ($N.native_layer_norm_backward_Backward())();
+  $T.connect(node, [gradOut, input, weight]);
+  node.gradOut = $S.save(gradOut);
+  node.input = $S.save(input);
+  node.normalizedShape = normalizedShape;
+  node.weight = $S.save(weight);
+  node.bias = $S.save(bias);
+  node.eps = eps;
+  const r = $normalization.layerNormBackward(gradOut, input, normalizedShape, mean, rstd, weight, bias, eps, inputWanted, weightWanted, biasWanted);
+  return $T.record(r, node);
+}
+
+export function _fused_rms_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, eps: number): Named<readonly ["output","rstd"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_fused_rms_norm", _fused_rms_norm), [input, normalizedShape, weight, eps]); if (r !== $A.PROCEED) return r as Named<readonly ["output","rstd"]>; }
+  if (!(gradMode.enabled && (requiresGrad(input) || $T.tracks(weight)))) return $normalization.rmsNorm(input, normalizedShape, weight, eps);
+  const node = new ($N._fused_rms_norm_Backward())();
+  $T.connect(node, [input, weight]);
+  node.input = $S.save(input);
+  node.normalizedShape = normalizedShape;
+  node.weight = $S.save(weight);
+  node.eps = eps;
+  const r = $normalization.rmsNorm(input, normalizedShape, weight, eps);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function _fused_rms_norm_backward(gradOut: Tensor, input: Tensor, normalizedShape: readonly number[], rstd: Tensor, weight: Tensor | null, eps: number, inputWanted: boolean, weightWanted: boolean): Named<readonly ["grad_input","grad_weight"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_fused_rms_norm_backward", _fused_rms_norm_backward), [gradOut, input, normalizedShape, rstd, weight, eps, inputWanted, weightWanted]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_input","grad_weight"]>; }
+  if (!(gradMode.enabled && (requiresGrad(gradOut) || requiresGrad(input) || $T.tracks(weight)))) return $normalization.rmsNormBackward(gradOut, input, normalizedShape, rstd, weight, eps, inputWanted, weightWanted);
+  const node = new ($N._fused_rms_norm_backward_Backward())();
+  $T.connect(node, [gradOut, input, weight]);
+  node.gradOut = $S.save(gradOut);
+  node.input = $S.save(input);
+  node.normalizedShape = normalizedShape;
+  node.weight = $S.save(weight);
+  node.eps = eps;
+  const r = $normalization.rmsNormBackward(gradOut, input, normalizedShape, rstd, weight, eps, inputWanted, weightWanted);
+  return $T.record(r, node);
+}
+
+export function native_group_norm(input: Tensor, weight: Tensor | null, bias: Tensor | null, groups: number, eps: number): Named<readonly ["output","mean","rstd"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("native_group_norm", native_group_norm), [input, weight, bias, groups, eps]); if (r !== $A.PROCEED) return r as Named<readonly ["output","mean","rstd"]>; }
+  if (!(gradMode.enabled && (requiresGrad(input) || $T.tracks(weight) || $T.tracks(bias)))) return $normalization.groupNorm(input, weight, bias, groups, eps);
+  const node = new ($N.native_group_norm_Backward())();
+  $T.connect(node, [input, weight, bias]);
+  node.input = $S.save(input);
+  node.weight = $S.save(weight);
+  node.bias = $S.save(bias);
+  node.groups = groups;
+  node.eps = eps;
+  const r = $normalization.groupNorm(input, weight, bias, groups, eps);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  node.result2 = $S.saveResult(r[2] as Tensor, node, 2);
+  return $T.record(r, node, [1,2]);
+}
+
+export function native_group_norm_backward(gradOut: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | null, bias: Tensor | null, groups: number, eps: number, inputWanted: boolean, weightWanted: boolean, biasWanted: boolean): Named<readonly ["grad_input","grad_weight","grad_bias"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("native_group_norm_backward", native_group_norm_backward), [gradOut, input, mean, rstd, weight, bias, groups, eps, inputWanted, weightWanted, biasWanted]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_input","grad_weight","grad_bias"]>; }
+  if (!(gradMode.enabled && (requiresGrad(gradOut) || requiresGrad(input) || $T.tracks(weight)))) return $normalization.groupNormBackward(gradOut, input, mean, rstd, weight, bias, groups, eps, inputWanted, weightWanted, biasWanted);
+  const node = new ($N.native_group_norm_backward_Backward())();
+  $T.connect(node, [gradOut, input, weight]);
+  node.gradOut = $S.save(gradOut);
+  node.input = $S.save(input);
+  node.weight = $S.save(weight);
+  node.bias = $S.save(bias);
+  node.groups = groups;
+  node.eps = eps;
+  const r = $normalization.groupNormBackward(gradOut, input, mean, rstd, weight, bias, groups, eps, inputWanted, weightWanted, biasWanted);
+  return $T.record(r, node);
+}
+
+export function native_batch_norm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): Named<readonly ["output","mean","invstd"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("native_batch_norm", native_batch_norm), [input, weight, bias, runningMean, runningVar, training, momentum, eps]); if (r !== $A.PROCEED) return r as Named<readonly ["output","mean","invstd"]>; }
+  if (!(gradMode.enabled && (requiresGrad(input) || $T.tracks(weight) || $T.tracks(bias)))) return $normalization.batchNorm(input, weight, bias, runningMean, runningVar, training, momentum, eps);
+  const node = new ($N.native_batch_norm_Backward())();
+  $T.connect(node, [input, weight, bias]);
+  node.input = $S.save(input);
+  node.weight = $S.save(weight);
+  node.bias = $S.save(bias);
+  node.training = training;
+  node.eps = eps;
+  const r = $normalization.batchNorm(input, weight, bias, runningMean, runningVar, training, momentum, eps);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  node.result2 = $S.saveResult(r[2] as Tensor, node, 2);
+  return $T.record(r, node, [1,2]);
+}
+
+export function native_batch_norm_backward(gradOut: Tensor, input: Tensor, weight: Tensor | null, bias: Tensor | null, mean: Tensor, invstd: Tensor, training: boolean, eps: number, inputWanted: boolean, weightWanted: boolean, biasWanted: boolean): Named<readonly ["grad_input","grad_weight","grad_bias"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("native_batch_norm_backward", native_batch_norm_backward), [gradOut, input, weight, bias, mean, invstd, training, eps, inputWanted, weightWanted, biasWanted]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_input","grad_weight","grad_bias"]>; }
+  if (!(gradMode.enabled && (requiresGrad(gradOut) || requiresGrad(input) || $T.tracks(weight)))) return $normalization.batchNormBackward(gradOut, input, weight, bias, mean, invstd, training, eps, inputWanted, weightWanted, biasWanted);
+  const node = new ($N.native_batch_norm_backward_Backward())();
+  $T.connect(node, [gradOut, input, weight]);
+  node.gradOut = $S.save(gradOut);
+  node.input = $S.save(input);
+  node.weight = $S.save(weight);
+  node.bias = $S.save(bias);
+  node.mean = $S.save(mean);
+  node.invstd = $S.save(invstd);
+  node.training = training;
+  node.eps = eps;
+  const r = $normalization.batchNormBackward(gradOut, input, weight, bias, mean, invstd, training, eps, inputWanted, weightWanted, biasWanted);
+  return $T.record(r, node);
+}
+
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_layer_norm", nn_functional_layer_norm), [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!$G.begin()) return $C.layerNorm(input, normalizedShape, weight, bias, eps);
   let r: Tensor;
   try { r = $C.layerNorm(input, normalizedShape, weight, bias, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number, cudnnEnable: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("layer_norm", layer_norm), [input, normalizedShape, weight, bias, eps, cudnnEnable]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.mainLayerNorm(input, normalizedShape, weight, bias, eps, cudnnEnable);
+  let r: Tensor;
+  try { r = $C.mainLayerNorm(input, normalizedShape, weight, bias, eps, cudnnEnable); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function rms_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, eps: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("rms_norm", rms_norm), [input, normalizedShape, weight, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.rmsNorm(input, normalizedShape, weight, eps);
+  let r: Tensor;
+  try { r = $C.rmsNorm(input, normalizedShape, weight, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_group_norm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_group_norm", nn_functional_group_norm), [input, numGroups, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.functionalGroupNorm(input, numGroups, weight, bias, eps);
+  let r: Tensor;
+  try { r = $C.functionalGroupNorm(input, numGroups, weight, bias, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function group_norm(input: Tensor, numGroups: number, weight: Tensor | null, bias: Tensor | null, eps: number, cudnnEnabled: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("group_norm", group_norm), [input, numGroups, weight, bias, eps, cudnnEnabled]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.mainGroupNorm(input, numGroups, weight, bias, eps, cudnnEnabled);
+  let r: Tensor;
+  try { r = $C.mainGroupNorm(input, numGroups, weight, bias, eps, cudnnEnabled); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_batch_norm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, training: boolean, momentum: number, eps: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_batch_norm", nn_functional_batch_norm), [input, runningMean, runningVar, weight, bias, training, momentum, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.functionalBatchNorm(input, runningMean, runningVar, weight, bias, training, momentum, eps);
+  let r: Tensor;
+  try { r = $C.functionalBatchNorm(input, runningMean, runningVar, weight, bias, training, momentum, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function batch_norm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("batch_norm", batch_norm), [input, weight, bias, runningMean, runningVar, training, momentum, eps, cudnnEnabled]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.batchNorm(input, weight, bias, runningMean, runningVar, training, momentum, eps, cudnnEnabled);
+  let r: Tensor;
+  try { r = $C.batchNorm(input, weight, bias, runningMean, runningVar, training, momentum, eps, cudnnEnabled); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_instance_norm(input: Tensor, runningMean: Tensor | null, runningVar: Tensor | null, weight: Tensor | null, bias: Tensor | null, useInputStats: boolean, momentum: number, eps: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_instance_norm", nn_functional_instance_norm), [input, runningMean, runningVar, weight, bias, useInputStats, momentum, eps]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.functionalInstanceNorm(input, runningMean, runningVar, weight, bias, useInputStats, momentum, eps);
+  let r: Tensor;
+  try { r = $C.functionalInstanceNorm(input, runningMean, runningVar, weight, bias, useInputStats, momentum, eps); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function instance_norm(input: Tensor, weight: Tensor | null, bias: Tensor | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("instance_norm", instance_norm), [input, weight, bias, runningMean, runningVar, useInputStats, momentum, eps, cudnnEnabled]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.instanceNorm(input, weight, bias, runningMean, runningVar, useInputStats, momentum, eps, cudnnEnabled);
+  let r: Tensor;
+  try { r = $C.instanceNorm(input, weight, bias, runningMean, runningVar, useInputStats, momentum, eps, cudnnEnabled); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_normalize(input: Tensor, p: number, dim: number | readonly number[], eps: number, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_normalize", nn_functional_normalize), [input, p, dim, eps, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.normalize(input, p, dim, eps, out);
+  let r: Tensor;
+  try { r = $C.normalize(input, p, dim, eps, out); } catch (e) { $G.leaveAll(); throw e; }
   return $G.finish(r);
 }
 
@@ -8332,6 +8570,9 @@ op_threshold ["threshold","threshold","","pointwise",["self","threshold","value"
 _threshold_ ["_threshold_","_threshold","","pointwise",["self","threshold","value"]]
 _prelu_kernel ["_prelu_kernel","_preluKernel","","pointwise",["self","weight"],[[0,1],[],[]]]
 glu ["glu","glu","","op",["self","dim"]]
+_scaled_dot_product_flash_attention_for_cpu ["_scaled_dot_product_flash_attention_for_cpu","_scaledDotProductFlashAttentionForCpu","","op",["query","key","value","attnMask","isCausal","scale"],[[0,1,2,3],[],[]]]
+_scaled_dot_product_flash_attention_for_cpu_backward ["_scaled_dot_product_flash_attention_for_cpu_backward","_scaledDotProductFlashAttentionForCpuBackward","","op",["gradOut","query","key","value","attnMask","out","logsumexp","isCausal","scale"],[[0,1,2,3,4,5,6],[],[]]]
+nn_functional_scaled_dot_product_attention ["scaled_dot_product_attention","scaledDotProductAttention","","composite",["query","key","value","attnMask","dropoutP","isCausal","scale","enableGqa"],null,null,null,"nn.functional"]
 _embedding ["_embedding","_embedding","","op",["weight","indices","paddingIdx","scaleGradByFreq"],[[0,1],[],[]]]
 nn_functional_embedding ["embedding","embedding","","composite",["input","weight","paddingIdx","maxNorm","normType","scaleGradByFreq","sparse"],null,null,null,"nn.functional"]
 nn_functional_embedding_bag ["embedding_bag","embeddingBag","","composite",["input","weight","offsets","maxNorm","normType","scaleGradByFreq","mode","sparse","perSampleWeights","includeLastOffset","paddingIdx"],null,null,null,"nn.functional"]
@@ -8505,7 +8746,24 @@ nn_functional_linear ["linear","linear","","composite",["input","weight","bias"]
 nn_functional_dropout ["dropout","dropout","","composite",["input","p","training","inplace"],null,null,null,"nn.functional"]
 nn_functional_relu ["relu","relu","","composite",["input","inplace"],null,null,null,"nn.functional"]
 nn_functional_relu_ ["relu_","relu_","","composite",["input"],null,null,null,"nn.functional"]
+native_layer_norm ["native_layer_norm","nativeLayerNorm","","op",["input","normalizedShape","weight","bias","eps"],[[0,2,3],[],[]]]
+native_layer_norm_backward ["native_layer_norm_backward","nativeLayerNormBackward","","op",["gradOut","input","normalizedShape","mean","rstd","weight","bias","eps","inputWanted","weightWanted","biasWanted"],[[0,1,3,4,5,6],[],[]]]
+_fused_rms_norm ["_fused_rms_norm","_fusedRmsNorm","","op",["input","normalizedShape","weight","eps"],[[0,2],[],[]]]
+_fused_rms_norm_backward ["_fused_rms_norm_backward","_fusedRmsNormBackward","","op",["gradOut","input","normalizedShape","rstd","weight","eps","inputWanted","weightWanted"],[[0,1,3,4],[],[]]]
+native_group_norm ["native_group_norm","nativeGroupNorm","","op",["input","weight","bias","groups","eps"],[[0,1,2],[],[]]]
+native_group_norm_backward ["native_group_norm_backward","nativeGroupNormBackward","","op",["gradOut","input","mean","rstd","weight","bias","groups","eps","inputWanted","weightWanted","biasWanted"],[[0,1,2,3,4,5],[],[]]]
+native_batch_norm ["native_batch_norm","nativeBatchNorm","","op",["input","weight","bias","runningMean","runningVar","training","momentum","eps"],[[0,1,2,3,4],[],[]]]
+native_batch_norm_backward ["native_batch_norm_backward","nativeBatchNormBackward","","op",["gradOut","input","weight","bias","mean","invstd","training","eps","inputWanted","weightWanted","biasWanted"],[[0,1,2,3,4,5],[],[]]]
 nn_functional_layer_norm ["layer_norm","layerNorm","","composite",["input","normalizedShape","weight","bias","eps"],null,null,null,"nn.functional"]
+layer_norm ["layer_norm","layerNorm","","composite",["input","normalizedShape","weight","bias","eps","cudnnEnable"]]
+rms_norm ["rms_norm","rmsNorm","","composite",["input","normalizedShape","weight","eps"]]
+nn_functional_group_norm ["group_norm","groupNorm","","composite",["input","numGroups","weight","bias","eps"],null,null,null,"nn.functional"]
+group_norm ["group_norm","groupNorm","","composite",["input","numGroups","weight","bias","eps","cudnnEnabled"]]
+nn_functional_batch_norm ["batch_norm","batchNorm","","composite",["input","runningMean","runningVar","weight","bias","training","momentum","eps"],null,null,null,"nn.functional"]
+batch_norm ["batch_norm","batchNorm","","composite",["input","weight","bias","runningMean","runningVar","training","momentum","eps","cudnnEnabled"]]
+nn_functional_instance_norm ["instance_norm","instanceNorm","","composite",["input","runningMean","runningVar","weight","bias","useInputStats","momentum","eps"],null,null,null,"nn.functional"]
+instance_norm ["instance_norm","instanceNorm","","composite",["input","weight","bias","runningMean","runningVar","useInputStats","momentum","eps","cudnnEnabled"]]
+nn_functional_normalize ["normalize","normalize","","composite",["input","p","dim","eps","out"],null,null,null,"nn.functional"]
 linalg_vector_norm ["vector_norm","vectorNorm","","op",["self","ord","dim","keepdim","dtype","out"],[[0],[5],[]],null,null,"linalg"]
 norm ["norm","norm","","composite",["self","p","dim","keepdim","dtype","out"]]
 norm_String ["norm","norm","String","composite",["self","p","dim","keepdim","dtype","out"]]

@@ -2957,6 +2957,62 @@ export interface ThresholdThresholdValueOutArgs {
   out?: Tensor;
 }
 
+export interface ScaledDotProductAttentionArgs {
+  query: Tensor;
+  key: Tensor;
+  value: Tensor;
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionKeyArgs {
+  key: Tensor;
+  value: Tensor;
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionValueArgs {
+  value: Tensor;
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionAttnMaskOptions {
+  attnMask?: Tensor | null;
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionDropoutPOptions {
+  dropoutP?: number;
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionIsCausalOptions {
+  isCausal?: boolean;
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
+export interface ScaledDotProductAttentionOptions {
+  scale?: number | null;
+  enableGqa?: boolean;
+}
+
 export interface EmbeddingArgs {
   input: Tensor | IndexList;
   weight: Tensor;
@@ -4582,15 +4638,405 @@ export interface LayerNormNormalizedShapeArgs {
   eps?: number;
 }
 
-export interface LayerNormWeightOptions {
+export interface WeightBiasEpsOptions {
   weight?: Tensor | null;
   bias?: Tensor | null;
   eps?: number;
 }
 
+export interface BiasEpsOptions {
+  bias?: Tensor | null;
+  eps?: number;
+}
+
+export interface LayerNormInputArgs {
+  input: Tensor;
+  normalizedShape: readonly number[];
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnable?: boolean;
+}
+
+export interface LayerNormNormalizedShapeSizesArgs {
+  normalizedShape: readonly number[];
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnable?: boolean;
+}
+
+export interface LayerNormWeightOptions {
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnable?: boolean;
+}
+
 export interface LayerNormBiasOptions {
   bias?: Tensor | null;
   eps?: number;
+  cudnnEnable?: boolean;
+}
+
+export interface LayerNormEpsOptions {
+  eps?: number;
+  cudnnEnable?: boolean;
+}
+
+export interface LayerNormCudnnEnableOptions {
+  cudnnEnable?: boolean;
+}
+
+export interface RmsNormArgs {
+  input: Tensor;
+  normalizedShape: readonly number[];
+  weight?: Tensor | null;
+  eps?: number | null;
+}
+
+export interface RmsNormNormalizedShapeArgs {
+  normalizedShape: readonly number[];
+  weight?: Tensor | null;
+  eps?: number | null;
+}
+
+export interface RmsNormWeightOptions {
+  weight?: Tensor | null;
+  eps?: number | null;
+}
+
+export interface RmsNormEpsOptions {
+  eps?: number | null;
+}
+
+export interface GroupNormArgs {
+  input: Tensor;
+  numGroups: number;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+}
+
+export interface GroupNormNumGroupsArgs {
+  numGroups: number;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+}
+
+export interface GroupNormInputArgs {
+  input: Tensor;
+  numGroups: number;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnabled?: boolean;
+}
+
+export interface GroupNormNumGroupsIntArgs {
+  numGroups: number;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnabled?: boolean;
+}
+
+export interface GroupNormWeightOptions {
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnabled?: boolean;
+}
+
+export interface GroupNormBiasOptions {
+  bias?: Tensor | null;
+  eps?: number;
+  cudnnEnabled?: boolean;
+}
+
+export interface GroupNormEpsOptions {
+  eps?: number;
+  cudnnEnabled?: boolean;
+}
+
+export interface GroupNormCudnnEnabledOptions {
+  cudnnEnabled?: boolean;
+}
+
+export interface BatchNormArgs {
+  input: Tensor;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  training?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface BatchNormRunningMeanOptions {
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  training?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface BatchNormRunningVarOptions {
+  runningVar?: Tensor | null;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  training?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface BatchNormWeightOptions {
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  training?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface BatchNormBiasOptions {
+  bias?: Tensor | null;
+  training?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface BatchNormTrainingOptions {
+  training?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface MomentumEpsOptions {
+  momentum?: number;
+  eps?: number;
+}
+
+export interface BatchNormInputArgs {
+  input: Tensor;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  training: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormWeightArgs {
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  training: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormBiasArgs {
+  bias?: Tensor | null;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  training: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormRunningMeanArgs {
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  training: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormRunningVarArgs {
+  runningVar?: Tensor | null;
+  training: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormTrainingArgs {
+  training: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormMomentumArgs {
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormEpsArgs {
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface BatchNormCudnnEnabledArgs {
+  cudnnEnabled: boolean;
+}
+
+export interface InstanceNormArgs {
+  input: Tensor;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  useInputStats?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface InstanceNormRunningMeanOptions {
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  useInputStats?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface InstanceNormRunningVarOptions {
+  runningVar?: Tensor | null;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  useInputStats?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface InstanceNormWeightOptions {
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  useInputStats?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface InstanceNormBiasOptions {
+  bias?: Tensor | null;
+  useInputStats?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface InstanceNormUseInputStatsOptions {
+  useInputStats?: boolean;
+  momentum?: number;
+  eps?: number;
+}
+
+export interface InstanceNormInputArgs {
+  input: Tensor;
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  useInputStats: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface InstanceNormWeightArgs {
+  weight?: Tensor | null;
+  bias?: Tensor | null;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  useInputStats: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface InstanceNormBiasArgs {
+  bias?: Tensor | null;
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  useInputStats: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface InstanceNormRunningMeanArgs {
+  runningMean?: Tensor | null;
+  runningVar?: Tensor | null;
+  useInputStats: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface InstanceNormRunningVarArgs {
+  runningVar?: Tensor | null;
+  useInputStats: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface InstanceNormUseInputStatsArgs {
+  useInputStats: boolean;
+  momentum: number;
+  eps: number;
+  cudnnEnabled: boolean;
+}
+
+export interface NormalizeArgs {
+  input: Tensor;
+  p?: number;
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[];
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[];
+  eps?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface NormalizePOptions {
+  p?: number;
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[];
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[];
+  eps?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface NormalizeDimOptions {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[];
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[];
+  eps?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface NormalizeEpsOptions {
+  eps?: number;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
 }
 
 export interface VectorNormArgs {

@@ -14,9 +14,8 @@ pub const plain = [_][]const u8{ "index", "index_mask", "loss", "range", "search
 /// Families with numbers that TypeScript shares, generated/abi_<family>.zig: imported as `abi_<family>` there and in
 /// the library's root, and nowhere else, so that one number more is compiled by these objects alone.
 pub const with_numbers = [_][]const u8{
-    "foreach", "index", "loss", "matmul", "random", "range", "reduce", "scan", "search", "softmax", "sort",
-    "attention", "foreach", "index", "matmul", "normalization", "random", "range", "reduce", "scan", "search",
-    "softmax",   "sort",
+    "attention", "convolution", "foreach", "index", "loss", "matmul", "normalization", "pooling", "random", "range", "reduce",
+    "scan", "search", "softmax", "sort",
 };
 
 /// Numbers of the same kind that belong to the library's root alone.
