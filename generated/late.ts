@@ -6,8 +6,32 @@ import * as F from "../src/autograd/formulas.ts";
 /** An operator that is written with others. */
 export function compositeOf(name: string): unknown {
   switch (name) {
+    case "adaptiveAvgPool1d":
+      return C.adaptiveAvgPool1d;
+    case "adaptiveAvgPool2d":
+      return C.adaptiveAvgPool2d;
+    case "adaptiveAvgPool3d":
+      return C.adaptiveAvgPool3d;
+    case "adaptiveMaxPool1d":
+      return C.adaptiveMaxPool1d;
+    case "adaptiveMaxPool1dIndices":
+      return C.adaptiveMaxPool1dIndices;
+    case "adaptiveMaxPool2d":
+      return C.adaptiveMaxPool2d;
+    case "adaptiveMaxPool2dIndices":
+      return C.adaptiveMaxPool2dIndices;
+    case "adaptiveMaxPool3d":
+      return C.adaptiveMaxPool3d;
+    case "adaptiveMaxPool3dIndices":
+      return C.adaptiveMaxPool3dIndices;
     case "argwhere":
       return C.argwhere;
+    case "avgPool1d":
+      return C.avgPool1d;
+    case "avgPool2d":
+      return C.avgPool2d;
+    case "avgPool3d":
+      return C.avgPool3d;
     case "bfloat16":
       return C.bfloat16;
     case "bincount":
@@ -34,6 +58,18 @@ export function compositeOf(name: string): unknown {
       return C.conj;
     case "contiguous":
       return C.contiguous;
+    case "conv1d":
+      return C.conv1d;
+    case "conv2d":
+      return C.conv2d;
+    case "conv3d":
+      return C.conv3d;
+    case "convTranspose1d":
+      return C.convTranspose1d;
+    case "convTranspose2d":
+      return C.convTranspose2d;
+    case "convTranspose3d":
+      return C.convTranspose3d;
     case "cpu":
       return C.cpu;
     case "cuda":
@@ -134,6 +170,18 @@ export function compositeOf(name: string): unknown {
       return C.matrixTranspose;
     case "maxOther":
       return C.maxOther;
+    case "maxPool1d":
+      return C.maxPool1d;
+    case "maxPool1dIndices":
+      return C.maxPool1dIndices;
+    case "maxPool2d":
+      return C.maxPool2d;
+    case "maxPool2dIndices":
+      return C.maxPool2dIndices;
+    case "maxPool3d":
+      return C.maxPool3d;
+    case "maxPool3dIndices":
+      return C.maxPool3dIndices;
     case "minOther":
       return C.minOther;
     case "mish":
@@ -275,6 +323,10 @@ export function formulaOf(name: string): unknown {
   switch (name) {
     case "acoshBackward":
       return F.acoshBackward;
+    case "adaptiveAverageAgain":
+      return F.adaptiveAverageAgain;
+    case "adaptiveAverageBackward":
+      return F.adaptiveAverageBackward;
     case "addcdivFirst":
       return F.addcdivFirst;
     case "addcdivSecond":
@@ -285,6 +337,10 @@ export function formulaOf(name: string): unknown {
       return F.asStridedGrad;
     case "atan2Backward":
       return F.atan2Backward;
+    case "averagePoolAgain":
+      return F.averagePoolAgain;
+    case "averagePoolBackward":
+      return F.averagePoolBackward;
     case "catBackward":
       return F.catBackward;
     case "celuBackward":
@@ -295,6 +351,16 @@ export function formulaOf(name: string): unknown {
       return F.clampBoundsBackward;
     case "conj":
       return F.conj;
+    case "constantPadBackward":
+      return F.constantPadBackward;
+    case "convolutionAgain":
+      return F.convolutionAgain;
+    case "convolutionBiasBackward":
+      return F.convolutionBiasBackward;
+    case "convolutionInputBackward":
+      return F.convolutionInputBackward;
+    case "convolutionWeightBackward":
+      return F.convolutionWeightBackward;
     case "copysignBackward":
       return F.copysignBackward;
     case "cumprodBackward":
@@ -411,6 +477,12 @@ export function formulaOf(name: string): unknown {
       return F.maskedScatterBackward;
     case "maskedSelectBackward":
       return F.maskedSelectBackward;
+    case "maxPoolBackward2d":
+      return F.maxPoolBackward2d;
+    case "maxPoolBackward3d":
+      return F.maxPoolBackward3d;
+    case "maxPoolDoubleBackward":
+      return F.maxPoolDoubleBackward;
     case "meanBackward":
       return F.meanBackward;
     case "mishBackward":

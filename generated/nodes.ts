@@ -1267,6 +1267,171 @@ export function glu_Backward() {
   return (made_glu_Backward ??= make_glu_Backward());
 }
 
+function make_convolution_Backward() {
+  return class convolution_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConvolutionBackward0";
+    }
+    declare input: S.Saved;
+    declare weight: S.Saved;
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
+    declare transposed: boolean;
+    declare outputPadding: readonly number[];
+    declare groups: number;
+    declare inputGeometry: S.Geometry;
+    declare weightGeometry: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const groups = this.groups;
+      const input = S.unpack(this.input, this) as Tensor;
+      const outputPadding = this.outputPadding;
+      const padding = this.padding;
+      const stride = this.stride;
+      const transposed = this.transposed;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      const inputGeometry = this.inputGeometry;
+      const weightGeometry = this.weightGeometry;
+      return [
+        this.needs(0) ? F.convolutionInputBackward(grad, weight, inputGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(1) ? F.convolutionWeightBackward(grad, input, weightGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(2) ? F.convolutionBiasBackward(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_convolution_Backward: ReturnType<typeof make_convolution_Backward> | undefined;
+export function convolution_Backward() {
+  return (made_convolution_Backward ??= make_convolution_Backward());
+}
+
+function make_convolution_input_backward_Backward() {
+  return class convolution_input_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConvolutionBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare weight: S.Saved;
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
+    declare transposed: boolean;
+    declare outputPadding: readonly number[];
+    declare groups: number;
+    declare weightGeometry: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const groups = this.groups;
+      const outputPadding = this.outputPadding;
+      const padding = this.padding;
+      const stride = this.stride;
+      const transposed = this.transposed;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      const weightGeometry = this.weightGeometry;
+      return [
+        this.needs(0) ? F.convolutionAgain(grad, weight, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(1) ? F.convolutionWeightBackward(gradOutput, grad, weightGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_convolution_input_backward_Backward: ReturnType<typeof make_convolution_input_backward_Backward> | undefined;
+export function convolution_input_backward_Backward() {
+  return (made_convolution_input_backward_Backward ??= make_convolution_input_backward_Backward());
+}
+
+function make_convolution_weight_backward_Backward() {
+  return class convolution_weight_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConvolutionBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare input: S.Saved;
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
+    declare transposed: boolean;
+    declare outputPadding: readonly number[];
+    declare groups: number;
+    declare inputGeometry: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const groups = this.groups;
+      const input = S.unpack(this.input, this) as Tensor;
+      const outputPadding = this.outputPadding;
+      const padding = this.padding;
+      const stride = this.stride;
+      const transposed = this.transposed;
+      const inputGeometry = this.inputGeometry;
+      return [
+        this.needs(0) ? F.convolutionAgain(input, grad, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(1) ? F.convolutionInputBackward(gradOutput, grad, inputGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.input = S.drop(this.input);
+    }
+  };
+}
+let made_convolution_weight_backward_Backward: ReturnType<typeof make_convolution_weight_backward_Backward> | undefined;
+export function convolution_weight_backward_Backward() {
+  return (made_convolution_weight_backward_Backward ??= make_convolution_weight_backward_Backward());
+}
+
+function make_constant_pad_nd_Backward() {
+  return class constant_pad_nd_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConstantPadNdBackward0";
+    }
+    declare pad: readonly number[];
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const pad = this.pad;
+      return [
+        this.needs(0) ? F.constantPadBackward(grad, pad) : null,
+      ];
+    }
+  };
+}
+let made_constant_pad_nd_Backward: ReturnType<typeof make_constant_pad_nd_Backward> | undefined;
+export function constant_pad_nd_Backward() {
+  return (made_constant_pad_nd_Backward ??= make_constant_pad_nd_Backward());
+}
+
 function make__foreach_add_List_Backward() {
   return class _foreach_add_List_Backward extends Node {
     declare counts: readonly number[];
@@ -5053,6 +5218,338 @@ function make_where_Backward() {
 let made_where_Backward: ReturnType<typeof make_where_Backward> | undefined;
 export function where_Backward() {
   return (made_where_Backward ??= make_where_Backward());
+}
+
+function make_max_pool2d_with_indices_Backward() {
+  return class max_pool2d_with_indices_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MaxPool2DWithIndicesBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_max_pool2d_with_indices_Backward: ReturnType<typeof make_max_pool2d_with_indices_Backward> | undefined;
+export function max_pool2d_with_indices_Backward() {
+  return (made_max_pool2d_with_indices_Backward ??= make_max_pool2d_with_indices_Backward());
+}
+
+function make_max_pool3d_with_indices_Backward() {
+  return class max_pool3d_with_indices_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MaxPool3DWithIndicesBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_max_pool3d_with_indices_Backward: ReturnType<typeof make_max_pool3d_with_indices_Backward> | undefined;
+export function max_pool3d_with_indices_Backward() {
+  return (made_max_pool3d_with_indices_Backward ??= make_max_pool3d_with_indices_Backward());
+}
+
+function make_adaptive_max_pool2d_Backward() {
+  return class adaptive_max_pool2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveMaxPool2DBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_adaptive_max_pool2d_Backward: ReturnType<typeof make_adaptive_max_pool2d_Backward> | undefined;
+export function adaptive_max_pool2d_Backward() {
+  return (made_adaptive_max_pool2d_Backward ??= make_adaptive_max_pool2d_Backward());
+}
+
+function make_adaptive_max_pool3d_Backward() {
+  return class adaptive_max_pool3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveMaxPool3DBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_adaptive_max_pool3d_Backward: ReturnType<typeof make_adaptive_max_pool3d_Backward> | undefined;
+export function adaptive_max_pool3d_Backward() {
+  return (made_adaptive_max_pool3d_Backward ??= make_adaptive_max_pool3d_Backward());
+}
+
+function make_max_pool_backward_Backward() {
+  return class max_pool_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MaxPool2DWithIndicesBackwardBackward0";
+    }
+    declare indices: S.Saved;
+    declare dims: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const indices = S.unpack(this.indices, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolDoubleBackward(grad, indices, dims) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.indices = S.drop(this.indices);
+    }
+  };
+}
+let made_max_pool_backward_Backward: ReturnType<typeof make_max_pool_backward_Backward> | undefined;
+export function max_pool_backward_Backward() {
+  return (made_max_pool_backward_Backward ??= make_max_pool_backward_Backward());
+}
+
+function make_avg_pool2d_Backward() {
+  return class avg_pool2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AvgPool2DBackward0";
+    }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare ceilMode: boolean;
+    declare countIncludePad: boolean;
+    declare divisorOverride: number | null;
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ceilMode = this.ceilMode;
+      const countIncludePad = this.countIncludePad;
+      const divisorOverride = this.divisorOverride;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.averagePoolBackward(grad, self.shape, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, 2) : null,
+      ];
+    }
+  };
+}
+let made_avg_pool2d_Backward: ReturnType<typeof make_avg_pool2d_Backward> | undefined;
+export function avg_pool2d_Backward() {
+  return (made_avg_pool2d_Backward ??= make_avg_pool2d_Backward());
+}
+
+function make_avg_pool3d_Backward() {
+  return class avg_pool3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AvgPool3DBackward0";
+    }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare ceilMode: boolean;
+    declare countIncludePad: boolean;
+    declare divisorOverride: number | null;
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ceilMode = this.ceilMode;
+      const countIncludePad = this.countIncludePad;
+      const divisorOverride = this.divisorOverride;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.averagePoolBackward(grad, self.shape, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, 3) : null,
+      ];
+    }
+  };
+}
+let made_avg_pool3d_Backward: ReturnType<typeof make_avg_pool3d_Backward> | undefined;
+export function avg_pool3d_Backward() {
+  return (made_avg_pool3d_Backward ??= make_avg_pool3d_Backward());
+}
+
+function make_avg_pool_backward_Backward() {
+  return class avg_pool_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AvgPool2DBackwardBackward0";
+    }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare ceilMode: boolean;
+    declare countIncludePad: boolean;
+    declare divisorOverride: number | null;
+    declare dims: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ceilMode = this.ceilMode;
+      const countIncludePad = this.countIncludePad;
+      const dims = this.dims;
+      const divisorOverride = this.divisorOverride;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
+      return [
+        this.needs(0) ? F.averagePoolAgain(grad, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims) : null,
+      ];
+    }
+  };
+}
+let made_avg_pool_backward_Backward: ReturnType<typeof make_avg_pool_backward_Backward> | undefined;
+export function avg_pool_backward_Backward() {
+  return (made_avg_pool_backward_Backward ??= make_avg_pool_backward_Backward());
+}
+
+function make__adaptive_avg_pool2d_Backward() {
+  return class _adaptive_avg_pool2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveAvgPool2DBackward0";
+    }
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? F.adaptiveAverageBackward(grad, self.shape, 2) : null,
+      ];
+    }
+  };
+}
+let made__adaptive_avg_pool2d_Backward: ReturnType<typeof make__adaptive_avg_pool2d_Backward> | undefined;
+export function _adaptive_avg_pool2d_Backward() {
+  return (made__adaptive_avg_pool2d_Backward ??= make__adaptive_avg_pool2d_Backward());
+}
+
+function make__adaptive_avg_pool3d_Backward() {
+  return class _adaptive_avg_pool3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveAvgPool3DBackward0";
+    }
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? F.adaptiveAverageBackward(grad, self.shape, 3) : null,
+      ];
+    }
+  };
+}
+let made__adaptive_avg_pool3d_Backward: ReturnType<typeof make__adaptive_avg_pool3d_Backward> | undefined;
+export function _adaptive_avg_pool3d_Backward() {
+  return (made__adaptive_avg_pool3d_Backward ??= make__adaptive_avg_pool3d_Backward());
+}
+
+function make_adaptive_avg_pool_backward_Backward() {
+  return class adaptive_avg_pool_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveAvgPool2DBackwardBackward0";
+    }
+    declare dims: number;
+    declare gradOutput: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const gradOutput = this.gradOutput;
+      return [
+        this.needs(0) ? F.adaptiveAverageAgain(grad, gradOutput.shape, dims) : null,
+      ];
+    }
+  };
+}
+let made_adaptive_avg_pool_backward_Backward: ReturnType<typeof make_adaptive_avg_pool_backward_Backward> | undefined;
+export function adaptive_avg_pool_backward_Backward() {
+  return (made_adaptive_avg_pool_backward_Backward ??= make_adaptive_avg_pool_backward_Backward());
 }
 
 function make_normal_Backward() {

@@ -5,6 +5,7 @@ import * as $S from "../src/autograd/saved.ts";
 import * as $T from "../src/autograd/tracking.ts";
 import * as $activations from "../src/dispatch/activations.ts";
 import * as $arith from "../src/dispatch/arith.ts";
+import * as $convolution from "../src/dispatch/convolution.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
 import * as $flip from "../src/dispatch/flip.ts";
@@ -17,7 +18,9 @@ import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $norms from "../src/dispatch/norms.ts";
 import * as $numbers from "../src/dispatch/numbers.ts";
 import * as $order_statistics from "../src/dispatch/order-statistics.ts";
+import * as $padding from "../src/dispatch/padding.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
+import * as $pooling from "../src/dispatch/pooling.ts";
 import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
 import * as $ranges from "../src/dispatch/ranges.ts";
@@ -920,6 +923,101 @@ export function glu(self: Tensor, dim: number): Tensor {
   node.self = $S.save(self);
   node.dim = dim;
   const r = $activations.glu(self, dim);
+  return $T.record(r, node);
+}
+
+export function convolution(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], dilation: readonly number[], transposed: boolean, outputPadding: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("convolution", convolution), [input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(input) || requiresGrad(weight) || $T.tracks(bias)))) return $convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups);
+  const node = new ($N.convolution_Backward())();
+  $T.connect(node, [input, weight, bias]);
+  node.input = node.needs(1) ? $S.save(input) : null;
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
+  node.transposed = transposed;
+  node.outputPadding = outputPadding;
+  node.groups = groups;
+  node.inputGeometry = $S.geometry(input);
+  node.weightGeometry = $S.geometry(weight);
+  const r = $convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups);
+  return $T.record(r, node);
+}
+
+export function convolution_input_backward(gradOutput: Tensor, weight: Tensor, inputSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], transposed: boolean, outputPadding: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("convolution_input_backward", convolution_input_backward), [gradOutput, weight, inputSize, stride, padding, dilation, transposed, outputPadding, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(weight)))) return $convolution.inputGradient(gradOutput, weight, inputSize, stride, padding, dilation, transposed, outputPadding, groups);
+  const node = new ($N.convolution_input_backward_Backward())();
+  $T.connect(node, [gradOutput, weight]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
+  node.transposed = transposed;
+  node.outputPadding = outputPadding;
+  node.groups = groups;
+  node.weightGeometry = $S.geometry(weight);
+  const r = $convolution.inputGradient(gradOutput, weight, inputSize, stride, padding, dilation, transposed, outputPadding, groups);
+  return $T.record(r, node);
+}
+
+export function convolution_weight_backward(gradOutput: Tensor, input: Tensor, weightSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], transposed: boolean, outputPadding: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("convolution_weight_backward", convolution_weight_backward), [gradOutput, input, weightSize, stride, padding, dilation, transposed, outputPadding, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(input)))) return $convolution.weightGradient(gradOutput, input, weightSize, stride, padding, dilation, transposed, outputPadding, groups);
+  const node = new ($N.convolution_weight_backward_Backward())();
+  $T.connect(node, [gradOutput, input]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.input = node.needs(0) ? $S.save(input) : null;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
+  node.transposed = transposed;
+  node.outputPadding = outputPadding;
+  node.groups = groups;
+  node.inputGeometry = $S.geometry(input);
+  const r = $convolution.weightGradient(gradOutput, input, weightSize, stride, padding, dilation, transposed, outputPadding, groups);
+  return $T.record(r, node);
+}
+
+export function nn_functional_conv1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: string | readonly number[], dilation: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv1d", nn_functional_conv1d), [input, weight, bias, stride, padding, dilation, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.conv1d(input, weight, bias, stride, padding, dilation, groups);
+}
+
+export function nn_functional_conv2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: string | readonly number[], dilation: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv2d", nn_functional_conv2d), [input, weight, bias, stride, padding, dilation, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.conv2d(input, weight, bias, stride, padding, dilation, groups);
+}
+
+export function nn_functional_conv3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: string | readonly number[], dilation: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv3d", nn_functional_conv3d), [input, weight, bias, stride, padding, dilation, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.conv3d(input, weight, bias, stride, padding, dilation, groups);
+}
+
+export function nn_functional_conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], outputPadding: readonly number[], groups: number, dilation: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv_transpose1d", nn_functional_conv_transpose1d), [input, weight, bias, stride, padding, outputPadding, groups, dilation]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.convTranspose1d(input, weight, bias, stride, padding, outputPadding, groups, dilation);
+}
+
+export function nn_functional_conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], outputPadding: readonly number[], groups: number, dilation: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv_transpose2d", nn_functional_conv_transpose2d), [input, weight, bias, stride, padding, outputPadding, groups, dilation]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.convTranspose2d(input, weight, bias, stride, padding, outputPadding, groups, dilation);
+}
+
+export function nn_functional_conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], outputPadding: readonly number[], groups: number, dilation: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv_transpose3d", nn_functional_conv_transpose3d), [input, weight, bias, stride, padding, outputPadding, groups, dilation]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.convTranspose3d(input, weight, bias, stride, padding, outputPadding, groups, dilation);
+}
+
+export function constant_pad_nd(self: Tensor, pad: readonly number[], value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("constant_pad_nd", constant_pad_nd), [self, pad, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $padding.constantPad(self, pad, value);
+  const node = new ($N.constant_pad_nd_Backward())();
+  $T.connect(node, [self]);
+  node.pad = pad;
+  const r = $padding.constantPad(self, pad, value);
   return $T.record(r, node);
 }
 
@@ -5312,6 +5410,230 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
   return $T.record(r, node);
 }
 
+export function max_pool2d_with_indices(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool2d_with_indices", max_pool2d_with_indices), [self, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
+  const node = new ($N.max_pool2d_with_indices_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function max_pool3d_with_indices(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool3d_with_indices", max_pool3d_with_indices), [self, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
+  const node = new ($N.max_pool3d_with_indices_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function adaptive_max_pool2d(self: Tensor, outputSize: readonly number[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("adaptive_max_pool2d", adaptive_max_pool2d), [self, outputSize]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveMaxPool2d(self, outputSize);
+  const node = new ($N.adaptive_max_pool2d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveMaxPool2d(self, outputSize);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function adaptive_max_pool3d(self: Tensor, outputSize: readonly number[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("adaptive_max_pool3d", adaptive_max_pool3d), [self, outputSize]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveMaxPool3d(self, outputSize);
+  const node = new ($N.adaptive_max_pool3d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveMaxPool3d(self, outputSize);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  const node = new ($N.max_pool_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.indices = $S.save(indices);
+  node.dims = dims;
+  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  return $T.record(r, node);
+}
+
+export function avg_pool2d(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("avg_pool2d", avg_pool2d), [self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.avgPool2d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  const node = new ($N.avg_pool2d_Backward())();
+  $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.ceilMode = ceilMode;
+  node.countIncludePad = countIncludePad;
+  node.divisorOverride = divisorOverride;
+  node.self = $S.geometry(self);
+  const r = $pooling.avgPool2d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  return $T.record(r, node);
+}
+
+export function avg_pool3d(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("avg_pool3d", avg_pool3d), [self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.avgPool3d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  const node = new ($N.avg_pool3d_Backward())();
+  $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.ceilMode = ceilMode;
+  node.countIncludePad = countIncludePad;
+  node.divisorOverride = divisorOverride;
+  node.self = $S.geometry(self);
+  const r = $pooling.avgPool3d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  return $T.record(r, node);
+}
+
+export function avg_pool_backward(gradOutput: Tensor, inputSize: readonly number[], kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null, dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("avg_pool_backward", avg_pool_backward), [gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.avgPoolBackward(gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims);
+  const node = new ($N.avg_pool_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.ceilMode = ceilMode;
+  node.countIncludePad = countIncludePad;
+  node.divisorOverride = divisorOverride;
+  node.dims = dims;
+  const r = $pooling.avgPoolBackward(gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims);
+  return $T.record(r, node);
+}
+
+export function _adaptive_avg_pool2d(self: Tensor, outputSize: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_adaptive_avg_pool2d", _adaptive_avg_pool2d), [self, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveAvgPool2d(self, outputSize);
+  const node = new ($N._adaptive_avg_pool2d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveAvgPool2d(self, outputSize);
+  return $T.record(r, node);
+}
+
+export function _adaptive_avg_pool3d(self: Tensor, outputSize: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_adaptive_avg_pool3d", _adaptive_avg_pool3d), [self, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveAvgPool3d(self, outputSize);
+  const node = new ($N._adaptive_avg_pool3d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveAvgPool3d(self, outputSize);
+  return $T.record(r, node);
+}
+
+export function adaptive_avg_pool_backward(gradOutput: Tensor, inputSize: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("adaptive_avg_pool_backward", adaptive_avg_pool_backward), [gradOutput, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.adaptiveAvgPoolBackward(gradOutput, inputSize, dims);
+  const node = new ($N.adaptive_avg_pool_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.dims = dims;
+  node.gradOutput = $S.geometry(gradOutput);
+  const r = $pooling.adaptiveAvgPoolBackward(gradOutput, inputSize, dims);
+  return $T.record(r, node);
+}
+
+export function nn_functional_max_pool1d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool1d", nn_functional_max_pool1d), [input, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.maxPool1d(input, kernelSize, stride, padding, dilation, ceilMode);
+}
+
+export function nn_functional_max_pool1d_indices(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean, returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool1d_indices", nn_functional_max_pool1d_indices), [input, kernelSize, stride, padding, dilation, ceilMode, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.maxPool1dIndices(input, kernelSize, stride, padding, dilation, ceilMode, returnIndices);
+}
+
+export function nn_functional_max_pool2d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool2d", nn_functional_max_pool2d), [input, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.maxPool2d(input, kernelSize, stride, padding, dilation, ceilMode);
+}
+
+export function nn_functional_max_pool2d_indices(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean, returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool2d_indices", nn_functional_max_pool2d_indices), [input, kernelSize, stride, padding, dilation, ceilMode, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.maxPool2dIndices(input, kernelSize, stride, padding, dilation, ceilMode, returnIndices);
+}
+
+export function nn_functional_max_pool3d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool3d", nn_functional_max_pool3d), [input, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.maxPool3d(input, kernelSize, stride, padding, dilation, ceilMode);
+}
+
+export function nn_functional_max_pool3d_indices(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean, returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool3d_indices", nn_functional_max_pool3d_indices), [input, kernelSize, stride, padding, dilation, ceilMode, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.maxPool3dIndices(input, kernelSize, stride, padding, dilation, ceilMode, returnIndices);
+}
+
+export function nn_functional_avg_pool1d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], ceilMode: boolean, countIncludePad: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_avg_pool1d", nn_functional_avg_pool1d), [input, kernelSize, stride, padding, ceilMode, countIncludePad]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.avgPool1d(input, kernelSize, stride, padding, ceilMode, countIncludePad);
+}
+
+export function nn_functional_avg_pool2d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_avg_pool2d", nn_functional_avg_pool2d), [input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.avgPool2d(input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+}
+
+export function nn_functional_avg_pool3d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_avg_pool3d", nn_functional_avg_pool3d), [input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.avgPool3d(input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+}
+
+export function nn_functional_adaptive_avg_pool1d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_avg_pool1d", nn_functional_adaptive_avg_pool1d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveAvgPool1d(input, outputSize);
+}
+
+export function nn_functional_adaptive_avg_pool2d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_avg_pool2d", nn_functional_adaptive_avg_pool2d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveAvgPool2d(input, outputSize);
+}
+
+export function nn_functional_adaptive_avg_pool3d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_avg_pool3d", nn_functional_adaptive_avg_pool3d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveAvgPool3d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool1d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool1d", nn_functional_adaptive_max_pool1d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveMaxPool1d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool1d_indices(input: Tensor, outputSize: readonly (number | null)[], returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool1d_indices", nn_functional_adaptive_max_pool1d_indices), [input, outputSize, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.adaptiveMaxPool1dIndices(input, outputSize, returnIndices);
+}
+
+export function nn_functional_adaptive_max_pool2d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool2d", nn_functional_adaptive_max_pool2d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveMaxPool2d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool2d_indices(input: Tensor, outputSize: readonly (number | null)[], returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool2d_indices", nn_functional_adaptive_max_pool2d_indices), [input, outputSize, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.adaptiveMaxPool2dIndices(input, outputSize, returnIndices);
+}
+
+export function nn_functional_adaptive_max_pool3d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool3d", nn_functional_adaptive_max_pool3d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveMaxPool3d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool3d_indices(input: Tensor, outputSize: readonly (number | null)[], returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool3d_indices", nn_functional_adaptive_max_pool3d_indices), [input, outputSize, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.adaptiveMaxPool3dIndices(input, outputSize, returnIndices);
+}
+
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("rand", rand), [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -7752,6 +8074,16 @@ op_threshold ["threshold","threshold","","pointwise",["self","threshold","value"
 _threshold_ ["_threshold_","_threshold","","pointwise",["self","threshold","value"]]
 _prelu_kernel ["_prelu_kernel","_preluKernel","","pointwise",["self","weight"],[[0,1],[],[]]]
 glu ["glu","glu","","op",["self","dim"]]
+convolution ["convolution","convolution","","op",["input","weight","bias","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1,2],[],[]]]
+convolution_input_backward ["convolution_input_backward","convolutionInputBackward","","op",["gradOutput","weight","inputSize","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1],[],[]]]
+convolution_weight_backward ["convolution_weight_backward","convolutionWeightBackward","","op",["gradOutput","input","weightSize","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1],[],[]]]
+nn_functional_conv1d ["conv1d","conv1d","","composite",["input","weight","bias","stride","padding","dilation","groups"],null,null,null,"nn.functional"]
+nn_functional_conv2d ["conv2d","conv2d","","composite",["input","weight","bias","stride","padding","dilation","groups"],null,null,null,"nn.functional"]
+nn_functional_conv3d ["conv3d","conv3d","","composite",["input","weight","bias","stride","padding","dilation","groups"],null,null,null,"nn.functional"]
+nn_functional_conv_transpose1d ["conv_transpose1d","convTranspose1d","","composite",["input","weight","bias","stride","padding","outputPadding","groups","dilation"],null,null,null,"nn.functional"]
+nn_functional_conv_transpose2d ["conv_transpose2d","convTranspose2d","","composite",["input","weight","bias","stride","padding","outputPadding","groups","dilation"],null,null,null,"nn.functional"]
+nn_functional_conv_transpose3d ["conv_transpose3d","convTranspose3d","","composite",["input","weight","bias","stride","padding","outputPadding","groups","dilation"],null,null,null,"nn.functional"]
+constant_pad_nd ["constant_pad_nd","constantPadNd","","op",["self","pad","value"]]
 zeros ["zeros","zeros","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 ones ["ones","ones","","factory",["size","dtype","device","requiresGrad","out"],null,2]
 empty ["empty","empty","","factory",["size","dtype","device","requiresGrad","memoryFormat","out"],null,2]
@@ -8060,6 +8392,35 @@ clamp_Tensor_ ["clamp_","clamp","Tensor","pointwise",["self","min","max"],[[0,1,
 clamp ["clamp","clamp","","pointwise",["self","min","max","out"],[[0],[3],[]]]
 clamp_ ["clamp_","clamp","","pointwise",["self","min","max"]]
 where ["where","where","","pointwise",["condition","self","other","out"],[[0,1,2],[3],[]]]
+max_pool2d_with_indices ["max_pool2d_with_indices","maxPool2dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
+max_pool3d_with_indices ["max_pool3d_with_indices","maxPool3dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
+adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","op",["self","outputSize"]]
+adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","op",["self","outputSize"]]
+max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","dims"],[[0,1],[],[]]]
+avg_pool2d ["avg_pool2d","avgPool2d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
+avg_pool3d ["avg_pool3d","avgPool3d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
+avg_pool_backward ["avg_pool_backward","avgPoolBackward","","op",["gradOutput","inputSize","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride","dims"]]
+_adaptive_avg_pool2d ["_adaptive_avg_pool2d","_adaptiveAvgPool2d","","op",["self","outputSize"]]
+_adaptive_avg_pool3d ["_adaptive_avg_pool3d","_adaptiveAvgPool3d","","op",["self","outputSize"]]
+adaptive_avg_pool_backward ["adaptive_avg_pool_backward","adaptiveAvgPoolBackward","","op",["gradOutput","inputSize","dims"]]
+nn_functional_max_pool1d ["max_pool1d","maxPool1d","","composite",["input","kernelSize","stride","padding","dilation","ceilMode"],null,null,null,"nn.functional"]
+nn_functional_max_pool1d_indices ["max_pool1d","maxPool1d","indices","composite",["input","kernelSize","stride","padding","dilation","ceilMode","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_max_pool2d ["max_pool2d","maxPool2d","","composite",["input","kernelSize","stride","padding","dilation","ceilMode"],null,null,null,"nn.functional"]
+nn_functional_max_pool2d_indices ["max_pool2d","maxPool2d","indices","composite",["input","kernelSize","stride","padding","dilation","ceilMode","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_max_pool3d ["max_pool3d","maxPool3d","","composite",["input","kernelSize","stride","padding","dilation","ceilMode"],null,null,null,"nn.functional"]
+nn_functional_max_pool3d_indices ["max_pool3d","maxPool3d","indices","composite",["input","kernelSize","stride","padding","dilation","ceilMode","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_avg_pool1d ["avg_pool1d","avgPool1d","","composite",["input","kernelSize","stride","padding","ceilMode","countIncludePad"],null,null,null,"nn.functional"]
+nn_functional_avg_pool2d ["avg_pool2d","avgPool2d","","composite",["input","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"],null,null,null,"nn.functional"]
+nn_functional_avg_pool3d ["avg_pool3d","avgPool3d","","composite",["input","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"],null,null,null,"nn.functional"]
+nn_functional_adaptive_avg_pool1d ["adaptive_avg_pool1d","adaptiveAvgPool1d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_avg_pool2d ["adaptive_avg_pool2d","adaptiveAvgPool2d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_avg_pool3d ["adaptive_avg_pool3d","adaptiveAvgPool3d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool1d ["adaptive_max_pool1d","adaptiveMaxPool1d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool1d_indices ["adaptive_max_pool1d","adaptiveMaxPool1d","indices","composite",["input","outputSize","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool2d_indices ["adaptive_max_pool2d","adaptiveMaxPool2d","indices","composite",["input","outputSize","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool3d_indices ["adaptive_max_pool3d","adaptiveMaxPool3d","indices","composite",["input","outputSize","returnIndices"],null,null,null,"nn.functional"]
 rand ["rand","rand","","factory",["size","generator","dtype","device","requiresGrad","out"],null,3]
 randn ["randn","randn","","factory",["size","generator","dtype","device","requiresGrad","out"],null,3]
 randint ["randint","randint","","factory",["high","size","generator","dtype","device","requiresGrad","out"],null,4]

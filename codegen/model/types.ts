@@ -21,6 +21,9 @@ export type Role =
   | "Ints"
   /** A word, or one number or several: the padding of a convolution. */
   | "String|Ints"
+  | "Ints?"
+  /** The same, where null leaves a size as it is. */
+  | "Int?[]"
   | "Int"
   | "Int?"
   | "Float"

@@ -215,6 +215,20 @@ export const codes = [
     doc: "Attributes by place.",
     values: { root: 0, divisor: 1 },
   },
+  {
+    name: "ConvolutionAttr",
+    family: "convolution",
+    type: "usize",
+    doc: "Attributes by place: the groups, then three numbers of each kind, for depth, height and width.",
+    values: { groups: 0, stride: 1, padding: 4, dilation: 7 },
+  },
+  {
+    name: "PoolingAttr",
+    family: "pooling",
+    type: "usize",
+    doc: "Attributes by place: three numbers of each kind, for depth, height and width, and what divides sums.",
+    values: { adaptive: 0, kernel: 1, stride: 4, padding: 7, dilation: 10, divisor: 13, include: 14 },
+  },
   { name: "SoftmaxAttr", family: "softmax", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   { name: "ScanAttr", family: "scan", type: "usize", doc: "Attributes by place.", values: { dim: 0 } },
   {

@@ -1,12 +1,14 @@
 /** Operators written with other operators: what the generated code calls through the registry. */
 
 export * from "./composites-activations.ts";
+export * from "./composites-convolution.ts";
 export * from "./composites-indexing.ts";
 export * from "./composites-losses.ts";
 export * from "./composites-matrix.ts";
 export * from "./composites-nn.ts";
 export * from "./composites-norms.ts";
 export * from "./composites-pointwise.ts";
+export * from "./composites-pooling.ts";
 export * from "./composites-quantile.ts";
 export * from "./composites-reduction.ts";
 export * from "./composites-storage.ts";

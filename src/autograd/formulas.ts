@@ -4,6 +4,7 @@ import { asStridedBackward } from "./gradients.ts";
 
 export * from "./formulas-activations.ts";
 export * from "./formulas-common.ts";
+export * from "./formulas-images.ts";
 export * from "./formulas-indexing.ts";
 export * from "./formulas-matrix.ts";
 export * from "./formulas-numbers.ts";

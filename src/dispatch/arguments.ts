@@ -122,6 +122,7 @@ const CONVERT: Record<string, Converter> = {
   Sizes: toSomeInts,
   Ints: toSomeInts,
   "String|Ints": (x) => (typeof x === "string" ? x : toSomeInts(x)),
+  "Int?[]": (x) => toList(Array.isArray(x) ? x : [x], (n) => (n === null ? null : toInt(n))),
   Float: (x) => (isScalar(x) ? (x instanceof Complex ? Number.NaN : doubleOf(x)) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),

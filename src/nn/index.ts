@@ -27,6 +27,16 @@ export {
 } from "./activations-straight.ts";
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
+export {
+  Conv1d,
+  Conv2d,
+  Conv3d,
+  type ConvOptions,
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeOptions,
+} from "./convolution.ts";
 export { deepcopy } from "./deepcopy.ts";
 export { functional } from "./functional.ts";
 export type { RemovableHandle } from "./hooks.ts";
@@ -45,6 +55,27 @@ export { Identity, Linear, type LinearOptions } from "./linear.ts";
 export { HuberLoss, L1Loss, MSELoss, SmoothL1Loss } from "./losses.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
 export { Buffer, Parameter } from "./parameter.ts";
+export {
+  AvgPool1d,
+  type AvgPool1dOptions,
+  AvgPool2d,
+  AvgPool3d,
+  type AvgPoolOptions,
+  MaxPool1d,
+  MaxPool2d,
+  MaxPool3d,
+  type MaxPoolOptions,
+} from "./pooling.ts";
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  type AdaptiveAvgPoolOptions,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
+  type AdaptiveMaxPoolOptions,
+} from "./pooling-adaptive.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {
   Transformer,

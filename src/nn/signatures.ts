@@ -6,6 +6,15 @@ const LAYER =
   `batchFirst?:bool normFirst?:bool bias?:bool | ${PLACE}`;
 const STACK = "numLayers:int norm?:module?";
 
+const CHANNELS = "inChannels:int outChannels:int kernelSize:size stride?:size";
+const GROUPS = "groups?:int bias?:bool";
+const MODE = `paddingMode?:string | ${PLACE}`;
+const CONVOLUTION = `${CHANNELS} padding?:wordOrSizes dilation?:size ${GROUPS} ${MODE}`;
+const CONVOLUTION_BACK = `${CHANNELS} padding?:size outputPadding?:size ${GROUPS} dilation?:size ${MODE}`;
+const MAXIMUM = "kernelSize:size stride?:size? padding?:size dilation?:size returnIndices?:bool ceilMode?:bool";
+const AVERAGE =
+  "kernelSize:size stride?:size? padding?:size ceilMode?:bool countIncludePad?:bool divisorOverride?:int?";
+
 /** Constructors. */
 export const CONSTRUCTORS = {
   CELU: "alpha?:number inplace?:bool",
@@ -29,12 +38,30 @@ export const CONSTRUCTORS = {
   Softsign: "",
   Tanhshrink: "",
   Threshold: "threshold:number value:number inplace?:bool",
+  AdaptiveAvgPool1d: "outputSize:sizesOrNull",
+  AdaptiveMaxPool1d: "outputSize:sizesOrNull returnIndices?:bool",
+  AdaptiveAvgPool2d: "outputSize:sizesOrNull",
+  AdaptiveMaxPool2d: "outputSize:sizesOrNull returnIndices?:bool",
+  AdaptiveAvgPool3d: "outputSize:sizesOrNull",
+  AdaptiveMaxPool3d: "outputSize:sizesOrNull returnIndices?:bool",
+  AvgPool1d: "kernelSize:size stride?:size? padding?:size ceilMode?:bool countIncludePad?:bool",
+  AvgPool2d: AVERAGE,
+  AvgPool3d: AVERAGE,
+  Conv1d: CONVOLUTION,
+  Conv2d: CONVOLUTION,
+  Conv3d: CONVOLUTION,
+  ConvTranspose1d: CONVOLUTION_BACK,
+  ConvTranspose2d: CONVOLUTION_BACK,
+  ConvTranspose3d: CONVOLUTION_BACK,
   Buffer: "data:tensor | persistent:bool",
   Dropout: "p?:number inplace?:bool",
   HuberLoss: "| reduction:string delta:number",
   L1Loss: "| reduction:string",
   LayerNorm: `normalizedShape:size eps?:number elementwiseAffine?:bool bias?:bool | ${PLACE}`,
   Linear: `inFeatures:int outFeatures:int bias?:bool | ${PLACE}`,
+  MaxPool1d: MAXIMUM,
+  MaxPool2d: MAXIMUM,
+  MaxPool3d: MAXIMUM,
   ModuleDict: "modules?:any",
   ModuleList: "modules?:notDict",
   MSELoss: "| reduction:string",
@@ -82,6 +109,24 @@ export const FORWARD = {
   Tanhshrink: "input:tensor",
   Threshold: "input:tensor",
   Dropout: "input:tensor",
+  AdaptiveAvgPool1d: "input:tensor",
+  AdaptiveMaxPool1d: "input:tensor",
+  AvgPool1d: "input:tensor",
+  Conv1d: "input:tensor",
+  ConvTranspose1d: "input:tensor outputSize?:ints?",
+  MaxPool1d: "input:tensor",
+  AdaptiveAvgPool2d: "input:tensor",
+  AdaptiveMaxPool2d: "input:tensor",
+  AvgPool2d: "input:tensor",
+  Conv2d: "input:tensor",
+  ConvTranspose2d: "input:tensor outputSize?:ints?",
+  MaxPool2d: "input:tensor",
+  AdaptiveAvgPool3d: "input:tensor",
+  AdaptiveMaxPool3d: "input:tensor",
+  AvgPool3d: "input:tensor",
+  Conv3d: "input:tensor",
+  ConvTranspose3d: "input:tensor outputSize?:ints?",
+  MaxPool3d: "input:tensor",
   HuberLoss: LOSS,
   L1Loss: LOSS,
   LayerNorm: "input:tensor",

@@ -15,7 +15,9 @@ function camel(name: string): string {
 
 /** Whether an overload of the function of this name takes `out`. */
 function takesOut(name: string): boolean {
-  return ops.some((op) => [op.name, ...op.aliases].includes(camel(name)) && op.variants.includes("out"));
+  return ops.some(
+    (op) => [op.name, ...op.aliases].includes(camel(name)) && (op.variants as readonly string[]).includes("out"),
+  );
 }
 
 const exists: Record<string, (name: string) => boolean> = {

@@ -35,7 +35,10 @@ test("every operator with a target has its cases", () => {
   for (const { key, variants, internal } of schema) {
     if (internal || key.startsWith("_")) continue;
     for (const form of ["out", "inplace"]) {
-      const asked = variants.includes(form) && !NOTHING_REPEATS.includes(key) && `${key} ${form}` !== "relu out";
+      const asked =
+        (variants as readonly string[]).includes(form) &&
+        !NOTHING_REPEATS.includes(key) &&
+        `${key} ${form}` !== "relu out";
       if (asked && !known.has(`${key}/${form} expanded`)) missing.push(`${key} ${form}`);
     }
   }

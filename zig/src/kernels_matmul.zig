@@ -1,4 +1,6 @@
-//! Root of the object with the matmul kernels.
+//! Root of the object with the matmul kernels, and with what other families take of them.
 comptime {
     @import("cpu/object.zig").exports("matmul", @import("cpu/matmul.zig"));
+    @import("cpu/gemm_parts.zig").offer(f32);
+    @import("cpu/gemm_parts.zig").offer(f64);
 }

@@ -50,11 +50,13 @@ fn codes_text(comptime T: type) []const u8 {
 const shared = .{
     abi,
     abi_files,
+    @import("abi_convolution"),
     @import("abi_cuda"),
     @import("abi_foreach"),
     @import("abi_index"),
     @import("abi_matmul"),
     @import("abi_memory"),
+    @import("abi_pooling"),
     @import("abi_random"),
     @import("abi_range"),
     @import("abi_reduce"),

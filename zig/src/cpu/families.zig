@@ -4,17 +4,18 @@ const std = @import("std");
 
 /// Compiled once for every instruction set.
 pub const tuned = [_][]const u8{
-    "activation", "binary", "copy", "foreach", "matmul", "random", "reduce", "scan", "softmax", "sort", "ternary",
-    "unary",
+    "activation", "binary", "convolution", "copy", "foreach", "matmul", "random", "reduce", "scan", "softmax", "sort",
+    "ternary",    "unary",
 };
 
 /// Compiled once, for the baseline.
-pub const plain = [_][]const u8{ "index", "index_mask", "range", "search" };
+pub const plain = [_][]const u8{ "index", "index_mask", "pooling", "range", "search" };
 
 /// Families with numbers that TypeScript shares, generated/abi_<family>.zig: imported as `abi_<family>` there and in
 /// the library's root, and nowhere else, so that one number more is compiled by these objects alone.
 pub const with_numbers = [_][]const u8{
-    "foreach", "index", "matmul", "random", "range", "reduce", "scan", "search", "softmax", "sort",
+    "convolution", "foreach", "index", "matmul", "pooling", "random", "range", "reduce", "scan",
+    "search",      "softmax", "sort",
 };
 
 /// Numbers of the same kind that belong to the library's root alone.
