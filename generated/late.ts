@@ -48,6 +48,8 @@ export function compositeOf(name: string): unknown {
       return C.celuInplace;
     case "cfloat":
       return C.cfloat;
+    case "channelShuffle":
+      return C.channelShuffle;
     case "char":
       return C.char;
     case "chunk":
@@ -106,6 +108,8 @@ export function compositeOf(name: string): unknown {
       return C.functionalHardshrink;
     case "functionalLogSoftmax":
       return C.functionalLogSoftmax;
+    case "functionalPad":
+      return C.functionalPad;
     case "functionalRelu":
       return C.functionalRelu;
     case "functionalReluInplace":
@@ -140,6 +144,8 @@ export function compositeOf(name: string): unknown {
       return C.inner;
     case "int":
       return C.int;
+    case "interpolate":
+      return C.interpolate;
     case "isContiguous":
       return C.isContiguous;
     case "isPinned":
@@ -206,6 +212,10 @@ export function compositeOf(name: string): unknown {
       return C.outer;
     case "pinMemory":
       return C.pinMemory;
+    case "pixelShuffle":
+      return C.pixelShuffle;
+    case "pixelUnshuffle":
+      return C.pixelUnshuffle;
     case "polygamma":
       return C.polygamma;
     case "polygammaOf":
@@ -308,6 +318,12 @@ export function compositeOf(name: string): unknown {
       return C.uniqueCounts;
     case "uniqueInverse":
       return C.uniqueInverse;
+    case "upsample":
+      return C.upsample;
+    case "upsampleBilinear":
+      return C.upsampleBilinear;
+    case "upsampleNearest":
+      return C.upsampleNearest;
     case "viewAs":
       return C.viewAs;
     case "vstack":
@@ -433,6 +449,10 @@ export function formulaOf(name: string): unknown {
       return F.hardtanhBackward;
     case "huberBackward":
       return F.huberBackward;
+    case "imageSampleAgain":
+      return F.imageSampleAgain;
+    case "imageSampleBackward":
+      return F.imageSampleBackward;
     case "indexBackward":
       return F.indexBackward;
     case "indexFillValueBackward":
@@ -485,6 +505,8 @@ export function formulaOf(name: string): unknown {
       return F.maxPoolDoubleBackward;
     case "meanBackward":
       return F.meanBackward;
+    case "meansBackward":
+      return F.meansBackward;
     case "mishBackward":
       return F.mishBackward;
     case "mishDoubleBackward":
@@ -499,6 +521,8 @@ export function formulaOf(name: string): unknown {
       return F.mulBackward;
     case "nansumBackward":
       return F.nansumBackward;
+    case "nearestBackward":
+      return F.nearestBackward;
     case "noGradient":
       return F.noGradient;
     case "notDerivable":
@@ -525,8 +549,12 @@ export function formulaOf(name: string): unknown {
       return F.prodBackward;
     case "putBackward":
       return F.putBackward;
+    case "reflectionPadBackward":
+      return F.reflectionPadBackward;
     case "repeatBackward":
       return F.repeatBackward;
+    case "replicationPadBackward":
+      return F.replicationPadBackward;
     case "rollBackward":
       return F.rollBackward;
     case "scaled":

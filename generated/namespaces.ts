@@ -27,6 +27,8 @@ import type {
   CeilModeOptions,
   CeluArgs,
   CeluInputArgs,
+  ChannelShuffleArgs,
+  ChannelShuffleGroupsArgs,
   Conv1dArgs,
   Conv1dWeightArgs,
   Conv2dArgs,
@@ -70,6 +72,13 @@ import type {
   HuberLossReductionOptions,
   HuberLossTargetArgs,
   IndexFillValueScalarArgs,
+  InterpolateAlignCornersOptions,
+  InterpolateAntialiasOptions,
+  InterpolateArgs,
+  InterpolateModeOptions,
+  InterpolateRecomputeScaleFactorOptions,
+  InterpolateScaleFactorOptions,
+  InterpolateSizeOptions,
   KeepdimDtypeOutOptions,
   L1LossArgs,
   LambdOptions,
@@ -104,10 +113,18 @@ import type {
   MseLossArgs,
   MseLossTargetArgs,
   OutputPaddingGroupsDilationOptions,
+  PadArgs,
+  PadModeOptions,
+  PadPadArgs,
+  PadValueOptions,
   PaddingCeilModeCountIncludePadDivisorOverrideOptions,
   PaddingDilationCeilModeOptions,
   PaddingDilationGroupsOptions,
   PaddingOutputPaddingGroupsDilationOptions,
+  PixelShuffleArgs,
+  PixelShuffleUpscaleFactorArgs,
+  PixelUnshuffleArgs,
+  PixelUnshuffleDownscaleFactorArgs,
   PreluInputArgs,
   PreluWeightArgs,
   ReduceReductionWeightOptions,
@@ -115,11 +132,13 @@ import type {
   Relu6Args,
   ReluArgs,
   ReluInputArgs,
+  ScaleFactorOptions,
   SeluArgs,
   SeluInputArgs,
   SiluArgs,
   SiluInplaceOptions,
   SizeAverageReduceReductionWeightOptions,
+  SizeScaleFactorOptions,
   SmoothL1LossArgs,
   SmoothL1LossBetaOptions,
   SmoothL1LossReduceOptions,
@@ -144,6 +163,13 @@ import type {
   ThresholdThresholdArgs,
   ThresholdThresholdScalarArgs,
   ThresholdValueArgs,
+  UpsampleAlignCornersOptions,
+  UpsampleArgs,
+  UpsampleBilinearArgs,
+  UpsampleModeOptions,
+  UpsampleNearestArgs,
+  UpsampleScaleFactorOptions,
+  UpsampleSizeOptions,
   VectorNormArgs,
   WeightOptions,
 } from "./options.ts";
@@ -424,6 +450,26 @@ export function nn_functional_celu_(input: Tensor | CeluInputArgs): Tensor;
 export function nn_functional_celu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_celu_(args[0], 1);
   return A.call<Tensor>("celu_", $T("nn_functional_celu_", [O.nn_functional_celu_]), args);
+}
+
+/**
+ * The channels of groups in turn: of (batch, channels, ...) with g groups, the first of each, then the
+ * second.
+ * @throws RuntimeError unless the channels can be divided by `groups`
+ * @example
+ * ```ts
+ * nn.functional.channelShuffle(arange(4).view(1, 4, 1), 2).flatten() // tensor([0, 2, 1, 3])
+ * ```
+ * @torch torch.nn.functional.channel_shuffle
+ */
+export function nn_functional_channelShuffle(input: Tensor, groups: number): Tensor;
+/** The channels of groups in turn: of (batch, channels, ...) with g groups, the first of each, then the second. @torch torch.nn.functional.channel_shuffle */
+export function nn_functional_channelShuffle(options: ChannelShuffleArgs): Tensor;
+/** The channels of groups in turn: of (batch, channels, ...) with g groups, the first of each, then the second. @torch torch.nn.functional.channel_shuffle */
+export function nn_functional_channelShuffle(input: Tensor, groups: number | ChannelShuffleGroupsArgs): Tensor;
+export function nn_functional_channelShuffle(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nn_functional_channel_shuffle(args[0], args[1]);
+  return A.call<Tensor>("channelShuffle", $T("nn_functional_channelShuffle", [O.nn_functional_channel_shuffle]), args);
 }
 
 /**
@@ -830,6 +876,36 @@ export function nn_functional_huberLoss(...args: unknown[]): Tensor {
 }
 
 /**
+ * Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all
+ * dimensions or one for each. `mode` is "nearest", "nearest-exact", "linear", "bilinear", "trilinear",
+ * "bicubic" or "area"; with `alignCorners` the first and last elements stay where they are.
+ * @throws ValueError unless one of `size` and `scaleFactor` is given
+ * @throws NotImplementedError for `antialias`
+ * @example
+ * ```ts
+ * nn.functional.interpolate(tensor([[[1, 2]]]), { scaleFactor: 2 }) // tensor([[[1., 1., 2., 2.]]])
+ * ```
+ * @torch torch.nn.functional.interpolate
+ */
+export function nn_functional_interpolate(input: Tensor, size?: number | readonly number[] | InterpolateSizeOptions | null): Tensor;
+/** Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all dimensions or one for each. @torch torch.nn.functional.interpolate */
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | InterpolateScaleFactorOptions | null): Tensor;
+/** Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all dimensions or one for each. @torch torch.nn.functional.interpolate */
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string | InterpolateModeOptions): Tensor;
+/** Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all dimensions or one for each. @torch torch.nn.functional.interpolate */
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | InterpolateAlignCornersOptions | null): Tensor;
+/** Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all dimensions or one for each. @torch torch.nn.functional.interpolate */
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | null, recomputeScaleFactor: boolean | InterpolateRecomputeScaleFactorOptions | null): Tensor;
+/** Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all dimensions or one for each. @torch torch.nn.functional.interpolate */
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean | InterpolateAntialiasOptions): Tensor;
+/** Images, signals or volumes of another size, given as `size` or as a `scaleFactor`: a number for all dimensions or one for each. @torch torch.nn.functional.interpolate */
+export function nn_functional_interpolate(input: Tensor | InterpolateArgs): Tensor;
+export function nn_functional_interpolate(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_interpolate(args[0], null, null, "nearest", null, null, false);
+  return A.call<Tensor>("interpolate", $T("nn_functional_interpolate", [O.nn_functional_interpolate]), args);
+}
+
+/**
  * The distances of input and target: their mean, their sum, or (`reduction` "none") each of them.
  * @throws ValueError for an unknown reduction
  * @throws RuntimeError when the shapes do not broadcast
@@ -1148,6 +1224,67 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor | MseLossTar
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
   return A.call<Tensor>("mseLoss", $T("nn_functional_mseLoss", [O.nn_functional_mse_loss]), args);
+}
+
+/**
+ * Adds elements around a tensor: `pad` says how many in front and behind, for the last dimension first;
+ * negative numbers take elements away. `mode` is "constant" (`value`, zero by default), "reflect" (what
+ * lies beside the edge, mirrored), "replicate" (the edge) or "circular" (from the other side).
+ * @throws RuntimeError when there are too many sizes, or `mode` cannot give as much
+ * @example
+ * ```ts
+ * nn.functional.pad(tensor([[1, 2, 3]]), [1, 2], "reflect") // tensor([[2., 1., 2., 3., 2., 1.]])
+ * ```
+ * @torch torch.nn.functional.pad
+ */
+export function nn_functional_pad(input: Tensor, pad: number | readonly number[], mode?: string | PadModeOptions): Tensor;
+/** Adds elements around a tensor: `pad` says how many in front and behind, for the last dimension first. @torch torch.nn.functional.pad */
+export function nn_functional_pad(input: Tensor, pad: number | readonly number[], mode: string, value: Scalar | PadValueOptions | null): Tensor;
+/** Adds elements around a tensor: `pad` says how many in front and behind, for the last dimension first. @torch torch.nn.functional.pad */
+export function nn_functional_pad(options: PadArgs): Tensor;
+/** Adds elements around a tensor: `pad` says how many in front and behind, for the last dimension first. @torch torch.nn.functional.pad */
+export function nn_functional_pad(input: Tensor, pad: number | readonly number[] | PadPadArgs): Tensor;
+export function nn_functional_pad(...args: unknown[]): Tensor {
+  return A.call<Tensor>("pad", $T("nn_functional_pad", [O.nn_functional_pad]), args);
+}
+
+/**
+ * Channels as pixels: (..., c r r, h, w) becomes (..., c, h r, w r).
+ * @throws RuntimeError unless the channels can be divided by the square of the factor
+ * @example
+ * ```ts
+ * nn.functional.pixelShuffle(tensor([[[1]], [[2]], [[3]], [[4]]]), 2) // tensor([[[1., 2.],
+ *          [3., 4.]]])
+ * ```
+ * @torch torch.nn.functional.pixel_shuffle
+ */
+export function nn_functional_pixelShuffle(input: Tensor, upscaleFactor: number): Tensor;
+/** Channels as pixels: (..., c r r, h, w) becomes (..., c, h r, w r). @torch torch.nn.functional.pixel_shuffle */
+export function nn_functional_pixelShuffle(options: PixelShuffleArgs): Tensor;
+/** Channels as pixels: (..., c r r, h, w) becomes (..., c, h r, w r). @torch torch.nn.functional.pixel_shuffle */
+export function nn_functional_pixelShuffle(input: Tensor, upscaleFactor: number | PixelShuffleUpscaleFactorArgs): Tensor;
+export function nn_functional_pixelShuffle(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nn_functional_pixel_shuffle(args[0], args[1]);
+  return A.call<Tensor>("pixelShuffle", $T("nn_functional_pixelShuffle", [O.nn_functional_pixel_shuffle]), args);
+}
+
+/**
+ * Pixels as channels: (..., c, h r, w r) becomes (..., c r r, h, w).
+ * @throws RuntimeError unless height and width can be divided by the factor
+ * @example
+ * ```ts
+ * nn.functional.pixelUnshuffle(ones(1, 4, 6), 2).shape // torch.Size([4, 2, 3])
+ * ```
+ * @torch torch.nn.functional.pixel_unshuffle
+ */
+export function nn_functional_pixelUnshuffle(input: Tensor, downscaleFactor: number): Tensor;
+/** Pixels as channels: (..., c, h r, w r) becomes (..., c r r, h, w). @torch torch.nn.functional.pixel_unshuffle */
+export function nn_functional_pixelUnshuffle(options: PixelUnshuffleArgs): Tensor;
+/** Pixels as channels: (..., c, h r, w r) becomes (..., c r r, h, w). @torch torch.nn.functional.pixel_unshuffle */
+export function nn_functional_pixelUnshuffle(input: Tensor, downscaleFactor: number | PixelUnshuffleDownscaleFactorArgs): Tensor;
+export function nn_functional_pixelUnshuffle(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.nn_functional_pixel_unshuffle(args[0], args[1]);
+  return A.call<Tensor>("pixelUnshuffle", $T("nn_functional_pixelUnshuffle", [O.nn_functional_pixel_unshuffle]), args);
 }
 
 /**
@@ -1512,6 +1649,64 @@ export function nn_functional_threshold_(...args: unknown[]): Tensor {
 }
 
 /**
+ * As `interpolate`, its old name.
+ * @example
+ * ```ts
+ * nn.functional.upsample(tensor([[[1, 2]]]), 4) // tensor([[[1., 1., 2., 2.]]])
+ * ```
+ * @torch torch.nn.functional.upsample
+ */
+export function nn_functional_upsample(input: Tensor, size?: number | readonly number[] | UpsampleSizeOptions | null): Tensor;
+/** As `interpolate`, its old name. @torch torch.nn.functional.upsample */
+export function nn_functional_upsample(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | UpsampleScaleFactorOptions | null): Tensor;
+/** As `interpolate`, its old name. @torch torch.nn.functional.upsample */
+export function nn_functional_upsample(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string | UpsampleModeOptions): Tensor;
+/** As `interpolate`, its old name. @torch torch.nn.functional.upsample */
+export function nn_functional_upsample(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | UpsampleAlignCornersOptions | null): Tensor;
+/** As `interpolate`, its old name. @torch torch.nn.functional.upsample */
+export function nn_functional_upsample(input: Tensor | UpsampleArgs): Tensor;
+export function nn_functional_upsample(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_upsample(args[0], null, null, "nearest", null);
+  return A.call<Tensor>("upsample", $T("nn_functional_upsample", [O.nn_functional_upsample]), args);
+}
+
+/**
+ * As `interpolate` in mode bilinear with aligned corners, its old name.
+ * @example
+ * ```ts
+ * nn.functional.upsampleBilinear(tensor([[[[1, 3]]]]), [1, 3]) // tensor([[[[1., 2., 3.]]]])
+ * ```
+ * @torch torch.nn.functional.upsample_bilinear
+ */
+export function nn_functional_upsampleBilinear(input: Tensor, size?: number | readonly number[] | SizeScaleFactorOptions | null): Tensor;
+/** As `interpolate` in mode bilinear with aligned corners, its old name. @torch torch.nn.functional.upsample_bilinear */
+export function nn_functional_upsampleBilinear(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | ScaleFactorOptions | null): Tensor;
+/** As `interpolate` in mode bilinear with aligned corners, its old name. @torch torch.nn.functional.upsample_bilinear */
+export function nn_functional_upsampleBilinear(input: Tensor | UpsampleBilinearArgs): Tensor;
+export function nn_functional_upsampleBilinear(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_upsample_bilinear(args[0], null, null);
+  return A.call<Tensor>("upsampleBilinear", $T("nn_functional_upsampleBilinear", [O.nn_functional_upsample_bilinear]), args);
+}
+
+/**
+ * As `interpolate` with the nearest elements, its old name.
+ * @example
+ * ```ts
+ * nn.functional.upsampleNearest(tensor([[[1, 2]]]), 4) // tensor([[[1., 1., 2., 2.]]])
+ * ```
+ * @torch torch.nn.functional.upsample_nearest
+ */
+export function nn_functional_upsampleNearest(input: Tensor, size?: number | readonly number[] | SizeScaleFactorOptions | null): Tensor;
+/** As `interpolate` with the nearest elements, its old name. @torch torch.nn.functional.upsample_nearest */
+export function nn_functional_upsampleNearest(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | ScaleFactorOptions | null): Tensor;
+/** As `interpolate` with the nearest elements, its old name. @torch torch.nn.functional.upsample_nearest */
+export function nn_functional_upsampleNearest(input: Tensor | UpsampleNearestArgs): Tensor;
+export function nn_functional_upsampleNearest(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_upsample_nearest(args[0], null, null);
+  return A.call<Tensor>("upsampleNearest", $T("nn_functional_upsampleNearest", [O.nn_functional_upsample_nearest]), args);
+}
+
+/**
  * The norm of order `ord` of the elements, as of one vector, over one or several dimensions, all of
  * them without a dimension: the root of that order of the sum of the powers of their sizes; the number
  * of those that are not zero (0), the greatest (Infinity) or the least (-Infinity) size.
@@ -1550,6 +1745,7 @@ function nn_functional_member(name: string): unknown {
     case "avgPool3d": return nn_functional_avgPool3d;
     case "celu": return nn_functional_celu;
     case "celu_": return nn_functional_celu_;
+    case "channelShuffle": return nn_functional_channelShuffle;
     case "conv1d": return nn_functional_conv1d;
     case "conv2d": return nn_functional_conv2d;
     case "conv3d": return nn_functional_conv3d;
@@ -1567,6 +1763,7 @@ function nn_functional_member(name: string): unknown {
     case "hardtanh": return nn_functional_hardtanh;
     case "hardtanh_": return nn_functional_hardtanh_;
     case "huberLoss": return nn_functional_huberLoss;
+    case "interpolate": return nn_functional_interpolate;
     case "l1Loss": return nn_functional_l1Loss;
     case "layerNorm": return nn_functional_layerNorm;
     case "leakyRelu": return nn_functional_leakyRelu;
@@ -1579,6 +1776,9 @@ function nn_functional_member(name: string): unknown {
     case "maxPool3d": return nn_functional_maxPool3d;
     case "mish": return nn_functional_mish;
     case "mseLoss": return nn_functional_mseLoss;
+    case "pad": return nn_functional_pad;
+    case "pixelShuffle": return nn_functional_pixelShuffle;
+    case "pixelUnshuffle": return nn_functional_pixelUnshuffle;
     case "prelu": return nn_functional_prelu;
     case "relu": return nn_functional_relu;
     case "relu6": return nn_functional_relu6;
@@ -1597,19 +1797,22 @@ function nn_functional_member(name: string): unknown {
     case "tanhshrink": return nn_functional_tanhshrink;
     case "threshold": return nn_functional_threshold;
     case "threshold_": return nn_functional_threshold_;
+    case "upsample": return nn_functional_upsample;
+    case "upsampleBilinear": return nn_functional_upsampleBilinear;
+    case "upsampleNearest": return nn_functional_upsampleNearest;
   }
   return undefined;
 }
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { adaptiveAvgPool1d: nn_functional_adaptiveAvgPool1d, adaptiveAvgPool2d: nn_functional_adaptiveAvgPool2d, adaptiveAvgPool3d: nn_functional_adaptiveAvgPool3d, adaptiveMaxPool1d: nn_functional_adaptiveMaxPool1d, adaptiveMaxPool2d: nn_functional_adaptiveMaxPool2d, adaptiveMaxPool3d: nn_functional_adaptiveMaxPool3d, avgPool1d: nn_functional_avgPool1d, avgPool2d: nn_functional_avgPool2d, avgPool3d: nn_functional_avgPool3d, celu: nn_functional_celu, celu_: nn_functional_celu_, conv1d: nn_functional_conv1d, conv2d: nn_functional_conv2d, conv3d: nn_functional_conv3d, convTranspose1d: nn_functional_convTranspose1d, convTranspose2d: nn_functional_convTranspose2d, convTranspose3d: nn_functional_convTranspose3d, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, maxPool1d: nn_functional_maxPool1d, maxPool2d: nn_functional_maxPool2d, maxPool3d: nn_functional_maxPool3d, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_ } as const;
+  return { adaptiveAvgPool1d: nn_functional_adaptiveAvgPool1d, adaptiveAvgPool2d: nn_functional_adaptiveAvgPool2d, adaptiveAvgPool3d: nn_functional_adaptiveAvgPool3d, adaptiveMaxPool1d: nn_functional_adaptiveMaxPool1d, adaptiveMaxPool2d: nn_functional_adaptiveMaxPool2d, adaptiveMaxPool3d: nn_functional_adaptiveMaxPool3d, avgPool1d: nn_functional_avgPool1d, avgPool2d: nn_functional_avgPool2d, avgPool3d: nn_functional_avgPool3d, celu: nn_functional_celu, celu_: nn_functional_celu_, channelShuffle: nn_functional_channelShuffle, conv1d: nn_functional_conv1d, conv2d: nn_functional_conv2d, conv3d: nn_functional_conv3d, convTranspose1d: nn_functional_convTranspose1d, convTranspose2d: nn_functional_convTranspose2d, convTranspose3d: nn_functional_convTranspose3d, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, gelu: nn_functional_gelu, glu: nn_functional_glu, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, huberLoss: nn_functional_huberLoss, interpolate: nn_functional_interpolate, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, maxPool1d: nn_functional_maxPool1d, maxPool2d: nn_functional_maxPool2d, maxPool3d: nn_functional_maxPool3d, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, pad: nn_functional_pad, pixelShuffle: nn_functional_pixelShuffle, pixelUnshuffle: nn_functional_pixelUnshuffle, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_, upsample: nn_functional_upsample, upsampleBilinear: nn_functional_upsampleBilinear, upsampleNearest: nn_functional_upsampleNearest } as const;
 }
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("adaptiveAvgPool1d adaptiveAvgPool2d adaptiveAvgPool3d adaptiveMaxPool1d adaptiveMaxPool2d adaptiveMaxPool3d avgPool1d avgPool2d avgPool3d celu celu_ conv1d conv2d conv3d convTranspose1d convTranspose2d convTranspose3d dropout elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid maxPool1d maxPool2d maxPool3d mish mseLoss prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_", nn_functional_member, nn_functional_all),
+  lateNamespace("adaptiveAvgPool1d adaptiveAvgPool2d adaptiveAvgPool3d adaptiveMaxPool1d adaptiveMaxPool2d adaptiveMaxPool3d avgPool1d avgPool2d avgPool3d celu celu_ channelShuffle conv1d conv2d conv3d convTranspose1d convTranspose2d convTranspose3d dropout elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ huberLoss interpolate l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid maxPool1d maxPool2d maxPool3d mish mseLoss pad pixelShuffle pixelUnshuffle prelu relu relu6 relu_ selu selu_ sigmoid silu smoothL1Loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ upsample upsampleBilinear upsampleNearest", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -1646,6 +1849,7 @@ nn_functional_avgPool2d [[[["input","Tensor"],["kernelSize","Ints"],["stride","I
 nn_functional_avgPool3d [[[["input","Tensor"],["kernelSize","Ints"],["stride","Ints?",null],["padding","Ints",[0]],["ceilMode","Bool",false],["countIncludePad","Bool",true],["divisorOverride","Int?",null]],7,0]]
 nn_functional_celu [[[["input","Tensor"],["alpha","Float",1],["inplace","Bool",false]],3,0]]
 nn_functional_celu_ [[[["input","Tensor"],["alpha","Float",1]],2,0]]
+nn_functional_channelShuffle [[[["input","Tensor"],["groups","Int"]],2,0]]
 nn_functional_conv1d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","String|Ints",[0]],["dilation","Ints",[1]],["groups","Int",1]],7,0]]
 nn_functional_conv2d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","String|Ints",[0]],["dilation","Ints",[1]],["groups","Int",1]],7,0]]
 nn_functional_conv3d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","String|Ints",[0]],["dilation","Ints",[1]],["groups","Int",1]],7,0]]
@@ -1663,6 +1867,7 @@ nn_functional_hardswish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_hardtanh [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1],["inplace","Bool",false]],4,0]]
 nn_functional_hardtanh_ [[[["input","Tensor"],["minVal","Scalar",-1],["maxVal","Scalar",1]],3,0]]
 nn_functional_huberLoss [[[["input","Tensor"],["target","Tensor"],["reduction","String","mean"],["delta","Float",1],["weight","Tensor?",null]],5,0]]
+nn_functional_interpolate [[[["input","Tensor"],["size","Int|Ints?",null],["scaleFactor","Float|Floats?",null],["mode","String","nearest"],["alignCorners","Bool?",null],["recomputeScaleFactor","Bool?",null],["antialias","Bool",false]],7,0]]
 nn_functional_l1Loss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
 nn_functional_layerNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["bias","Tensor?",null],["eps","Float",0.00001]],5,0]]
 nn_functional_leakyRelu [[[["input","Tensor"],["negativeSlope","Float",0.01],["inplace","Bool",false]],3,0]]
@@ -1675,6 +1880,9 @@ nn_functional_maxPool2d [[[["input","Tensor"],["kernelSize","Ints"],["stride","I
 nn_functional_maxPool3d [[[["input","Tensor"],["kernelSize","Ints"],["stride","Ints?",null],["padding","Ints",[0]],["dilation","Ints",[1]],["ceilMode","Bool",false]],6,0],[[["input","Tensor"],["kernelSize","Ints"],["stride","Ints?",null],["padding","Ints",[0]],["dilation","Ints",[1]],["ceilMode","Bool",false],["returnIndices","Bool"]],7,0]]
 nn_functional_mish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
+nn_functional_pad [[[["input","Tensor"],["pad","Ints"],["mode","String","constant"],["value","Scalar?",null]],4,0]]
+nn_functional_pixelShuffle [[[["input","Tensor"],["upscaleFactor","Int"]],2,0]]
+nn_functional_pixelUnshuffle [[[["input","Tensor"],["downscaleFactor","Int"]],2,0]]
 nn_functional_prelu [[[["input","Tensor"],["weight","Tensor"]],2,0]]
 nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
@@ -1693,6 +1901,9 @@ nn_functional_tanh [[[["self","Tensor"]],1,0]]
 nn_functional_tanhshrink [[[["input","Tensor"]],1,0]]
 nn_functional_threshold [[[["input","Tensor"],["threshold","Scalar"],["value","Scalar"],["inplace","Bool",false]],4,0]]
 nn_functional_threshold_ [[[["input","Tensor"],["threshold","Scalar"],["value","Scalar"]],3,0]]
+nn_functional_upsample [[[["input","Tensor"],["size","Int|Ints?",null],["scaleFactor","Float|Floats?",null],["mode","String","nearest"],["alignCorners","Bool?",null]],5,0]]
+nn_functional_upsampleBilinear [[[["input","Tensor"],["size","Int|Ints?",null],["scaleFactor","Float|Floats?",null]],3,0]]
+nn_functional_upsampleNearest [[[["input","Tensor"],["size","Int|Ints?",null],["scaleFactor","Float|Floats?",null]],3,0]]
 linalg_vectorNorm [[[["self","Tensor"],["ord","Scalar",2],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
 `;
 }

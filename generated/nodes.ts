@@ -6717,6 +6717,514 @@ export function std_mean_unbiased_Backward() {
   return (made_std_mean_unbiased_Backward ??= make_std_mean_unbiased_Backward());
 }
 
+function make_reflection_pad1d_Backward() {
+  return class reflection_pad1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReflectionPad1DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.reflectionPadBackward(grad, self.shape, padding, 1) : null,
+      ];
+    }
+  };
+}
+let made_reflection_pad1d_Backward: ReturnType<typeof make_reflection_pad1d_Backward> | undefined;
+export function reflection_pad1d_Backward() {
+  return (made_reflection_pad1d_Backward ??= make_reflection_pad1d_Backward());
+}
+
+function make_reflection_pad2d_Backward() {
+  return class reflection_pad2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReflectionPad2DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.reflectionPadBackward(grad, self.shape, padding, 2) : null,
+      ];
+    }
+  };
+}
+let made_reflection_pad2d_Backward: ReturnType<typeof make_reflection_pad2d_Backward> | undefined;
+export function reflection_pad2d_Backward() {
+  return (made_reflection_pad2d_Backward ??= make_reflection_pad2d_Backward());
+}
+
+function make_reflection_pad3d_Backward() {
+  return class reflection_pad3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReflectionPad3DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.reflectionPadBackward(grad, self.shape, padding, 3) : null,
+      ];
+    }
+  };
+}
+let made_reflection_pad3d_Backward: ReturnType<typeof make_reflection_pad3d_Backward> | undefined;
+export function reflection_pad3d_Backward() {
+  return (made_reflection_pad3d_Backward ??= make_reflection_pad3d_Backward());
+}
+
+function make_replication_pad1d_Backward() {
+  return class replication_pad1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReplicationPad1DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.replicationPadBackward(grad, self.shape, padding, 1) : null,
+      ];
+    }
+  };
+}
+let made_replication_pad1d_Backward: ReturnType<typeof make_replication_pad1d_Backward> | undefined;
+export function replication_pad1d_Backward() {
+  return (made_replication_pad1d_Backward ??= make_replication_pad1d_Backward());
+}
+
+function make_replication_pad2d_Backward() {
+  return class replication_pad2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReplicationPad2DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.replicationPadBackward(grad, self.shape, padding, 2) : null,
+      ];
+    }
+  };
+}
+let made_replication_pad2d_Backward: ReturnType<typeof make_replication_pad2d_Backward> | undefined;
+export function replication_pad2d_Backward() {
+  return (made_replication_pad2d_Backward ??= make_replication_pad2d_Backward());
+}
+
+function make_replication_pad3d_Backward() {
+  return class replication_pad3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReplicationPad3DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.replicationPadBackward(grad, self.shape, padding, 3) : null,
+      ];
+    }
+  };
+}
+let made_replication_pad3d_Backward: ReturnType<typeof make_replication_pad3d_Backward> | undefined;
+export function replication_pad3d_Backward() {
+  return (made_replication_pad3d_Backward ??= make_replication_pad3d_Backward());
+}
+
+function make_upsample_nearest1d_Backward() {
+  return class upsample_nearest1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearest1DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, false, outputSize, scales, 1) : null,
+      ];
+    }
+  };
+}
+let made_upsample_nearest1d_Backward: ReturnType<typeof make_upsample_nearest1d_Backward> | undefined;
+export function upsample_nearest1d_Backward() {
+  return (made_upsample_nearest1d_Backward ??= make_upsample_nearest1d_Backward());
+}
+
+function make_upsample_nearest2d_Backward() {
+  return class upsample_nearest2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearest2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, false, outputSize, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made_upsample_nearest2d_Backward: ReturnType<typeof make_upsample_nearest2d_Backward> | undefined;
+export function upsample_nearest2d_Backward() {
+  return (made_upsample_nearest2d_Backward ??= make_upsample_nearest2d_Backward());
+}
+
+function make_upsample_nearest3d_Backward() {
+  return class upsample_nearest3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearest3DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, false, outputSize, scales, 3) : null,
+      ];
+    }
+  };
+}
+let made_upsample_nearest3d_Backward: ReturnType<typeof make_upsample_nearest3d_Backward> | undefined;
+export function upsample_nearest3d_Backward() {
+  return (made_upsample_nearest3d_Backward ??= make_upsample_nearest3d_Backward());
+}
+
+function make__upsample_nearest_exact1d_Backward() {
+  return class _upsample_nearest_exact1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearestExact1DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, true, outputSize, scales, 1) : null,
+      ];
+    }
+  };
+}
+let made__upsample_nearest_exact1d_Backward: ReturnType<typeof make__upsample_nearest_exact1d_Backward> | undefined;
+export function _upsample_nearest_exact1d_Backward() {
+  return (made__upsample_nearest_exact1d_Backward ??= make__upsample_nearest_exact1d_Backward());
+}
+
+function make__upsample_nearest_exact2d_Backward() {
+  return class _upsample_nearest_exact2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearestExact2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, true, outputSize, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made__upsample_nearest_exact2d_Backward: ReturnType<typeof make__upsample_nearest_exact2d_Backward> | undefined;
+export function _upsample_nearest_exact2d_Backward() {
+  return (made__upsample_nearest_exact2d_Backward ??= make__upsample_nearest_exact2d_Backward());
+}
+
+function make__upsample_nearest_exact3d_Backward() {
+  return class _upsample_nearest_exact3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearestExact3DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, true, outputSize, scales, 3) : null,
+      ];
+    }
+  };
+}
+let made__upsample_nearest_exact3d_Backward: ReturnType<typeof make__upsample_nearest_exact3d_Backward> | undefined;
+export function _upsample_nearest_exact3d_Backward() {
+  return (made__upsample_nearest_exact3d_Backward ??= make__upsample_nearest_exact3d_Backward());
+}
+
+function make_upsample_linear1d_Backward() {
+  return class upsample_linear1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleLinear1DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 1) : null,
+      ];
+    }
+  };
+}
+let made_upsample_linear1d_Backward: ReturnType<typeof make_upsample_linear1d_Backward> | undefined;
+export function upsample_linear1d_Backward() {
+  return (made_upsample_linear1d_Backward ??= make_upsample_linear1d_Backward());
+}
+
+function make_upsample_bilinear2d_Backward() {
+  return class upsample_bilinear2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBilinear2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made_upsample_bilinear2d_Backward: ReturnType<typeof make_upsample_bilinear2d_Backward> | undefined;
+export function upsample_bilinear2d_Backward() {
+  return (made_upsample_bilinear2d_Backward ??= make_upsample_bilinear2d_Backward());
+}
+
+function make_upsample_trilinear3d_Backward() {
+  return class upsample_trilinear3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleTrilinear3DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 3) : null,
+      ];
+    }
+  };
+}
+let made_upsample_trilinear3d_Backward: ReturnType<typeof make_upsample_trilinear3d_Backward> | undefined;
+export function upsample_trilinear3d_Backward() {
+  return (made_upsample_trilinear3d_Backward ??= make_upsample_trilinear3d_Backward());
+}
+
+function make_upsample_bicubic2d_Backward() {
+  return class upsample_bicubic2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBicubic2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, true, outputSize, alignCorners, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made_upsample_bicubic2d_Backward: ReturnType<typeof make_upsample_bicubic2d_Backward> | undefined;
+export function upsample_bicubic2d_Backward() {
+  return (made_upsample_bicubic2d_Backward ??= make_upsample_bicubic2d_Backward());
+}
+
+function make_image_sample_Backward() {
+  return class image_sample_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBackward0";
+    }
+    declare mode: number;
+    declare front: readonly number[];
+    declare scales: readonly number[];
+    declare dims: number;
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const front = this.front;
+      const mode = this.mode;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.imageSampleBackward(grad, self.shape, mode, front, scales, dims) : null,
+      ];
+    }
+  };
+}
+let made_image_sample_Backward: ReturnType<typeof make_image_sample_Backward> | undefined;
+export function image_sample_Backward() {
+  return (made_image_sample_Backward ??= make_image_sample_Backward());
+}
+
+function make_image_sample_backward_Backward() {
+  return class image_sample_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBackwardBackward0";
+    }
+    declare mode: number;
+    declare front: readonly number[];
+    declare scales: readonly number[];
+    declare dims: number;
+    declare gradOutput: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const front = this.front;
+      const mode = this.mode;
+      const scales = this.scales;
+      const gradOutput = this.gradOutput;
+      return [
+        this.needs(0) ? F.imageSampleAgain(grad, gradOutput.shape, mode, front, scales, dims) : null,
+      ];
+    }
+  };
+}
+let made_image_sample_backward_Backward: ReturnType<typeof make_image_sample_backward_Backward> | undefined;
+export function image_sample_backward_Backward() {
+  return (made_image_sample_backward_Backward ??= make_image_sample_backward_Backward());
+}
+
 function make_cummax_Backward() {
   return class cummax_Backward extends Node {
     constructor() {

@@ -32,6 +32,7 @@ import * as $reduce_moments from "../src/dispatch/reduce-moments.ts";
 import * as $reduce_nan from "../src/dispatch/reduce-nan.ts";
 import * as $reduce_scan from "../src/dispatch/reduce-scan.ts";
 import * as $rounding from "../src/dispatch/rounding.ts";
+import * as $sampling from "../src/dispatch/sampling.ts";
 import * as $searching from "../src/dispatch/searching.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $sorting from "../src/dispatch/sorting.ts";
@@ -6453,6 +6454,264 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   return $T.record(r, node);
 }
 
+export function reflection_pad1d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad1d", reflection_pad1d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad1d(self, padding);
+  const node = new ($N.reflection_pad1d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.reflectionPad1d(self, padding);
+  return $T.record(r, node);
+}
+
+export function reflection_pad2d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad2d", reflection_pad2d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad2d(self, padding);
+  const node = new ($N.reflection_pad2d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.reflectionPad2d(self, padding);
+  return $T.record(r, node);
+}
+
+export function reflection_pad3d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad3d", reflection_pad3d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad3d(self, padding);
+  const node = new ($N.reflection_pad3d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.reflectionPad3d(self, padding);
+  return $T.record(r, node);
+}
+
+export function replication_pad1d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("replication_pad1d", replication_pad1d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.replicationPad1d(self, padding);
+  const node = new ($N.replication_pad1d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.replicationPad1d(self, padding);
+  return $T.record(r, node);
+}
+
+export function replication_pad2d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("replication_pad2d", replication_pad2d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.replicationPad2d(self, padding);
+  const node = new ($N.replication_pad2d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.replicationPad2d(self, padding);
+  return $T.record(r, node);
+}
+
+export function replication_pad3d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("replication_pad3d", replication_pad3d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.replicationPad3d(self, padding);
+  const node = new ($N.replication_pad3d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.replicationPad3d(self, padding);
+  return $T.record(r, node);
+}
+
+export function upsample_nearest1d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_nearest1d", upsample_nearest1d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearest1d(self, outputSize, scales);
+  const node = new ($N.upsample_nearest1d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearest1d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_nearest2d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_nearest2d", upsample_nearest2d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearest2d(self, outputSize, scales);
+  const node = new ($N.upsample_nearest2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearest2d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_nearest3d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_nearest3d", upsample_nearest3d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearest3d(self, outputSize, scales);
+  const node = new ($N.upsample_nearest3d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearest3d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function _upsample_nearest_exact1d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_upsample_nearest_exact1d", _upsample_nearest_exact1d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearestExact1d(self, outputSize, scales);
+  const node = new ($N._upsample_nearest_exact1d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearestExact1d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function _upsample_nearest_exact2d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_upsample_nearest_exact2d", _upsample_nearest_exact2d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearestExact2d(self, outputSize, scales);
+  const node = new ($N._upsample_nearest_exact2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearestExact2d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function _upsample_nearest_exact3d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_upsample_nearest_exact3d", _upsample_nearest_exact3d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearestExact3d(self, outputSize, scales);
+  const node = new ($N._upsample_nearest_exact3d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearestExact3d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_linear1d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_linear1d", upsample_linear1d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleLinear1d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_linear1d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleLinear1d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_bilinear2d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_bilinear2d", upsample_bilinear2d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleBilinear2d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_bilinear2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleBilinear2d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_trilinear3d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_trilinear3d", upsample_trilinear3d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleTrilinear3d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_trilinear3d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleTrilinear3d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_bicubic2d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_bicubic2d", upsample_bicubic2d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleBicubic2d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_bicubic2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleBicubic2d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function image_sample(self: Tensor, outputSize: readonly number[], mode: number, front: readonly number[], scales: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("image_sample", image_sample), [self, outputSize, mode, front, scales, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.imageSample(self, outputSize, mode, front, scales, dims);
+  const node = new ($N.image_sample_Backward())();
+  $T.connect(node, [self]);
+  node.mode = mode;
+  node.front = front;
+  node.scales = scales;
+  node.dims = dims;
+  node.self = $S.geometry(self);
+  const r = $sampling.imageSample(self, outputSize, mode, front, scales, dims);
+  return $T.record(r, node);
+}
+
+export function image_sample_backward(gradOutput: Tensor, inputSize: readonly number[], mode: number, front: readonly number[], scales: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("image_sample_backward", image_sample_backward), [gradOutput, inputSize, mode, front, scales, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $sampling.imageSampleBackward(gradOutput, inputSize, mode, front, scales, dims);
+  const node = new ($N.image_sample_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.mode = mode;
+  node.front = front;
+  node.scales = scales;
+  node.dims = dims;
+  node.gradOutput = $S.geometry(gradOutput);
+  const r = $sampling.imageSampleBackward(gradOutput, inputSize, mode, front, scales, dims);
+  return $T.record(r, node);
+}
+
+export function nn_functional_pad(input: Tensor, pad: readonly number[], mode: string, value: Scalar | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pad", nn_functional_pad), [input, pad, mode, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.functionalPad(input, pad, mode, value);
+}
+
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_interpolate", nn_functional_interpolate), [input, size, scaleFactor, mode, alignCorners, recomputeScaleFactor, antialias]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.interpolate(input, size, scaleFactor, mode, alignCorners, recomputeScaleFactor, antialias);
+}
+
+export function nn_functional_upsample(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_upsample", nn_functional_upsample), [input, size, scaleFactor, mode, alignCorners]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.upsample(input, size, scaleFactor, mode, alignCorners);
+}
+
+export function nn_functional_upsample_nearest(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_upsample_nearest", nn_functional_upsample_nearest), [input, size, scaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.upsampleNearest(input, size, scaleFactor);
+}
+
+export function nn_functional_upsample_bilinear(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_upsample_bilinear", nn_functional_upsample_bilinear), [input, size, scaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.upsampleBilinear(input, size, scaleFactor);
+}
+
+export function nn_functional_pixel_shuffle(input: Tensor, upscaleFactor: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pixel_shuffle", nn_functional_pixel_shuffle), [input, upscaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.pixelShuffle(input, upscaleFactor);
+}
+
+export function nn_functional_pixel_unshuffle(input: Tensor, downscaleFactor: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pixel_unshuffle", nn_functional_pixel_unshuffle), [input, downscaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.pixelUnshuffle(input, downscaleFactor);
+}
+
+export function nn_functional_channel_shuffle(input: Tensor, groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_channel_shuffle", nn_functional_channel_shuffle), [input, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.channelShuffle(input, groups);
+}
+
 export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("cummax", cummax), [self, dim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
@@ -8487,6 +8746,32 @@ var_mean_unbiased ["var_mean","varMean","unbiased","op",["self","unbiased"]]
 std_mean_dim ["std_mean","stdMean","dim","op",["self","dim","unbiased","keepdim"]]
 std_mean_correction ["std_mean","stdMean","correction","op",["self","dim","correction","keepdim"]]
 std_mean_unbiased ["std_mean","stdMean","unbiased","op",["self","unbiased"]]
+reflection_pad1d ["reflection_pad1d","reflectionPad1d","","op",["self","padding"]]
+reflection_pad2d ["reflection_pad2d","reflectionPad2d","","op",["self","padding"]]
+reflection_pad3d ["reflection_pad3d","reflectionPad3d","","op",["self","padding"]]
+replication_pad1d ["replication_pad1d","replicationPad1d","","op",["self","padding"]]
+replication_pad2d ["replication_pad2d","replicationPad2d","","op",["self","padding"]]
+replication_pad3d ["replication_pad3d","replicationPad3d","","op",["self","padding"]]
+upsample_nearest1d ["upsample_nearest1d","upsampleNearest1d","","op",["self","outputSize","scales"]]
+upsample_nearest2d ["upsample_nearest2d","upsampleNearest2d","","op",["self","outputSize","scales"]]
+upsample_nearest3d ["upsample_nearest3d","upsampleNearest3d","","op",["self","outputSize","scales"]]
+_upsample_nearest_exact1d ["_upsample_nearest_exact1d","_upsampleNearestExact1d","","op",["self","outputSize","scales"]]
+_upsample_nearest_exact2d ["_upsample_nearest_exact2d","_upsampleNearestExact2d","","op",["self","outputSize","scales"]]
+_upsample_nearest_exact3d ["_upsample_nearest_exact3d","_upsampleNearestExact3d","","op",["self","outputSize","scales"]]
+upsample_linear1d ["upsample_linear1d","upsampleLinear1d","","op",["self","outputSize","alignCorners","scales"]]
+upsample_bilinear2d ["upsample_bilinear2d","upsampleBilinear2d","","op",["self","outputSize","alignCorners","scales"]]
+upsample_trilinear3d ["upsample_trilinear3d","upsampleTrilinear3d","","op",["self","outputSize","alignCorners","scales"]]
+upsample_bicubic2d ["upsample_bicubic2d","upsampleBicubic2d","","op",["self","outputSize","alignCorners","scales"]]
+image_sample ["image_sample","imageSample","","op",["self","outputSize","mode","front","scales","dims"]]
+image_sample_backward ["image_sample_backward","imageSampleBackward","","op",["gradOutput","inputSize","mode","front","scales","dims"]]
+nn_functional_pad ["pad","pad","","composite",["input","pad","mode","value"],null,null,null,"nn.functional"]
+nn_functional_interpolate ["interpolate","interpolate","","composite",["input","size","scaleFactor","mode","alignCorners","recomputeScaleFactor","antialias"],null,null,null,"nn.functional"]
+nn_functional_upsample ["upsample","upsample","","composite",["input","size","scaleFactor","mode","alignCorners"],null,null,null,"nn.functional"]
+nn_functional_upsample_nearest ["upsample_nearest","upsampleNearest","","composite",["input","size","scaleFactor"],null,null,null,"nn.functional"]
+nn_functional_upsample_bilinear ["upsample_bilinear","upsampleBilinear","","composite",["input","size","scaleFactor"],null,null,null,"nn.functional"]
+nn_functional_pixel_shuffle ["pixel_shuffle","pixelShuffle","","composite",["input","upscaleFactor"],null,null,null,"nn.functional"]
+nn_functional_pixel_unshuffle ["pixel_unshuffle","pixelUnshuffle","","composite",["input","downscaleFactor"],null,null,null,"nn.functional"]
+nn_functional_channel_shuffle ["channel_shuffle","channelShuffle","","composite",["input","groups"],null,null,null,"nn.functional"]
 cummax ["cummax","cummax","","op",["self","dim","out"],[[0],[2],[]]]
 cummin ["cummin","cummin","","op",["self","dim","out"],[[0],[2],[]]]
 logcumsumexp ["logcumsumexp","logcumsumexp","","op",["self","dim","out"],[[0],[2],[]]]

@@ -4466,6 +4466,155 @@ export interface StdMeanUnbiasedArgs {
   unbiased?: boolean;
 }
 
+export interface PadArgs {
+  input: Tensor;
+  pad: number | readonly number[];
+  mode?: string;
+  value?: Scalar | null;
+}
+
+export interface PadPadArgs {
+  pad: number | readonly number[];
+  mode?: string;
+  value?: Scalar | null;
+}
+
+export interface PadModeOptions {
+  mode?: string;
+  value?: Scalar | null;
+}
+
+export interface PadValueOptions {
+  value?: Scalar | null;
+}
+
+export interface InterpolateArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateSizeOptions {
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateScaleFactorOptions {
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateModeOptions {
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateAlignCornersOptions {
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateRecomputeScaleFactorOptions {
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateAntialiasOptions {
+  antialias?: boolean;
+}
+
+export interface UpsampleArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleSizeOptions {
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleScaleFactorOptions {
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleModeOptions {
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleAlignCornersOptions {
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleNearestArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface SizeScaleFactorOptions {
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface ScaleFactorOptions {
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface UpsampleBilinearArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface PixelShuffleArgs {
+  input: Tensor;
+  upscaleFactor: number;
+}
+
+export interface PixelShuffleUpscaleFactorArgs {
+  upscaleFactor: number;
+}
+
+export interface PixelUnshuffleArgs {
+  input: Tensor;
+  downscaleFactor: number;
+}
+
+export interface PixelUnshuffleDownscaleFactorArgs {
+  downscaleFactor: number;
+}
+
+export interface ChannelShuffleArgs {
+  input: Tensor;
+  groups: number;
+}
+
+export interface ChannelShuffleGroupsArgs {
+  groups: number;
+}
+
 export interface SearchsortedArgs {
   sortedSequence: Tensor;
   input: Tensor;

@@ -351,6 +351,8 @@ const KERNELS = {
   zs_k_reduce_sum_presences: { args: ["f64"], returns: "i32" },
   zs_k_reduce_sum_sizes: { args: ["f64"], returns: "i32" },
   zs_k_reduce_sum_squares: { args: ["f64"], returns: "i32" },
+  zs_k_sampling_sample: { args: ["f64"], returns: "i32" },
+  zs_k_sampling_sample_backward: { args: ["f64"], returns: "i32" },
   zs_k_scan_cummax: { args: ["f64"], returns: "i32" },
   zs_k_scan_cummin: { args: ["f64"], returns: "i32" },
   zs_k_scan_logcumsumexp: { args: ["f64"], returns: "i32" },

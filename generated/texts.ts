@@ -542,6 +542,111 @@ export function convPaddingWord(op: string | undefined, word: Part): RuntimeErro
   return new RuntimeError(`Invalid padding string: '${part(word)}'`, { op, code: "runtime" });
 }
 
+/** Padding length must be divisible by 2 */
+export function padOdd(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Padding length must be divisible by 2`, { op, code: "runtime" });
+}
+
+/** Padding length should be less than or equal to two times the input dimension but got padding length {length} and input of dimension {dims} */
+export function padDims(op: string | undefined, length: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`Padding length should be less than or equal to two times the input dimension but got padding length ${part(length)} and input of dimension ${part(dims)}`, { op, code: "runtime" });
+}
+
+/** Padding mode "{mode}" doesn't take in value argument */
+export function padValue(op: string | undefined, mode: Part): RuntimeError {
+  return new RuntimeError(`Padding mode "${part(mode)}" doesn't take in value argument`, { op, code: "runtime" });
+}
+
+/** Unrecognised padding mode {mode} */
+export function padMode(op: string | undefined, mode: Part): NotImplementedError {
+  return new NotImplementedError(`Unrecognised padding mode ${part(mode)}`, { op, code: "not_implemented" });
+}
+
+/** Padding size {length} is not supported for {dims}D input tensor. Supported combinations for non-constant padding:   - 2D or 3D input: padding size = 2 (pads last dimension)   - 3D or 4D input: padding size = 4 (pads last 2 dimensions)   - 4D or 5D input: padding size = 6 (pads last 3 dimensions) */
+export function padUnsupported(op: string | undefined, length: Part, dims: Part): NotImplementedError {
+  return new NotImplementedError(`Padding size ${part(length)} is not supported for ${part(dims)}D input tensor.\nSupported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)`, { op, code: "not_implemented" });
+}
+
+/** Expected {unbatched}D or {batched}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {size} */
+export function padEmpty(op: string | undefined, unbatched: Part, batched: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(unbatched)}D or ${part(batched)}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** Argument #{place}: Padding size should be less than the corresponding input dimension, but got: padding ({front}, {behind}) at dimension {dim} of input {size} */
+export function padReflects(op: string | undefined, place: Part, front: Part, behind: Part, dim: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Argument #${part(place)}: Padding size should be less than the corresponding input dimension, but got: padding (${part(front)}, ${part(behind)}) at dimension ${part(dim)} of input ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** input ({input}) is too small. Calculated output {output} */
+export function padTooSmall(op: string | undefined, input: Part, output: Part): RuntimeError {
+  return new RuntimeError(`input (${part(input)}) is too small. Calculated output ${part(output)}`, { op, code: "shape_mismatch" });
+}
+
+/** Padding value causes wrapping around more than once. */
+export function padWraps(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Padding value causes wrapping around more than once.`, { op, code: "runtime" });
+}
+
+/** Negative padding value is resulting in an empty dimension */
+export function padWrapsNothing(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Negative padding value is resulting in an empty dimension`, { op, code: "runtime" });
+}
+
+/** either size or scale_factor should be defined */
+export function sampleNothing(op: string | undefined): ValueError {
+  return new ValueError(`either size or scale_factor should be defined`, { op, code: "value" });
+}
+
+/** only one of size or scale_factor should be defined */
+export function sampleBoth(op: string | undefined): ValueError {
+  return new ValueError(`only one of size or scale_factor should be defined`, { op, code: "value" });
+}
+
+/** align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear */
+export function sampleCorners(op: string | undefined): ValueError {
+  return new ValueError(`align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear`, { op, code: "value" });
+}
+
+/** Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions of {input} and {given} {list}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {asked} in {form} format. */
+export function sampleSizes(op: string | undefined, what: Part, input: Part, given: Part, list: Part, asked: Part, form: Part): ValueError {
+  return new ValueError(`Input and ${part(what)} must have the same number of spatial dimensions, but got input with spatial dimensions of ${part(input)} and ${part(given)} ${part(list)}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and ${part(asked)} in ${part(form)} format.`, { op, code: "value" });
+}
+
+/** recompute_scale_factor is not meaningful with an explicit size. */
+export function sampleRecompute(op: string | undefined): ValueError {
+  return new ValueError(`recompute_scale_factor is not meaningful with an explicit size.`, { op, code: "value" });
+}
+
+/** Got {got}D input, but {mode} mode needs {wanted}D input */
+export function sampleNeeds(op: string | undefined, got: Part, mode: Part, wanted: Part): NotImplementedError {
+  return new NotImplementedError(`Got ${part(got)}D input, but ${part(mode)} mode needs ${part(wanted)}D input`, { op, code: "not_implemented" });
+}
+
+/** Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode}) */
+export function sampleMode(op: string | undefined, dims: Part, mode: Part): NotImplementedError {
+  return new NotImplementedError(`Input Error: Only 3D, 4D and 5D input Tensors supported (got ${part(dims)}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got ${part(mode)})`, { op, code: "not_implemented" });
+}
+
+/** Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input */
+export function sampleAntialias(op: string | undefined): ValueError {
+  return new ValueError(`Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input`, { op, code: "value" });
+}
+
+/** interpolate with antialias or in mode lanczos is not there yet */
+export function sampleAntialiasMissing(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`interpolate with antialias or in mode lanczos is not there yet`, { op, code: "not_implemented" });
+}
+
+/** Input and output sizes should be greater than 0, but got input ({input}) {and}output ({output}) */
+export function sampleEmptySizes(op: string | undefined, input: Part, and: Part, output: Part): RuntimeError {
+  return new RuntimeError(`Input and output sizes should be greater than 0, but got input (${part(input)}) ${part(and)}output (${part(output)})`, { op, code: "shape_mismatch" });
+}
+
+/** Non-empty {dims}D data tensor expected but got a tensor with sizes {size} */
+export function sampleEmpty(op: string | undefined, dims: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Non-empty ${part(dims)}D data tensor expected but got a tensor with sizes ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
 /** Length of pad must be even but instead it equals {length} */
 export function padLength(op: string | undefined, length: Part): RuntimeError {
   return new RuntimeError(`Length of pad must be even but instead it equals ${part(length)}`, { op, code: "runtime" });
@@ -550,11 +655,6 @@ export function padLength(op: string | undefined, length: Part): RuntimeError {
 /** Length of pad should be no more than twice the number of dimensions of the input. Pad length is {length}while the input has {dims}dimensions. */
 export function padTooLong(op: string | undefined, length: Part, dims: Part): RuntimeError {
   return new RuntimeError(`Length of pad should be no more than twice the number of dimensions of the input. Pad length is ${part(length)}while the input has ${part(dims)}dimensions.`, { op, code: "runtime" });
-}
-
-/** The input size {size}, plus negative padding {left} and {right} resulted in a negative output size, which is invalid. Check dimension {dim} of your input. */
-export function padNegativeSize(op: string | undefined, size: Part, left: Part, right: Part, dim: Part): RuntimeError {
-  return new RuntimeError(`The input size ${part(size)}, plus negative padding ${part(left)} and ${part(right)} resulted in a negative output size, which is invalid. Check dimension ${part(dim)} of your input.`, { op, code: "runtime" });
 }
 
 /** {op}: {name} must {either}be {omitted}a single int, or a tuple of {count} ints */
@@ -685,6 +785,41 @@ export function adaptiveNegative(op: string | undefined, name: Part, sizes: Part
 /** {name}(): Expected {unbatched}D or {batched}D tensor, but got{colon} {size} */
 export function adaptiveDims(op: string | undefined, name: Part, unbatched: Part, batched: Part, colon: Part, size: Part): RuntimeError {
   return new RuntimeError(`${part(name)}(): Expected ${part(unbatched)}D or ${part(batched)}D tensor, but got${part(colon)} ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** {name} expects input to have at least 3 dimensions, but got input with {dims} dimension(s) */
+export function shuffleDims(op: string | undefined, name: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} expects input to have at least 3 dimensions, but got input with ${part(dims)} dimension(s)`, { op, code: "runtime" });
+}
+
+/** {name} expects a positive {factor}, but got {got} */
+export function shuffleFactor(op: string | undefined, name: Part, factor: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} expects a positive ${part(factor)}, but got ${part(got)}`, { op, code: "runtime" });
+}
+
+/** pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={channels} is not divisible by {square} */
+export function shuffleChannels(op: string | undefined, channels: Part, square: Part): RuntimeError {
+  return new RuntimeError(`pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=${part(channels)} is not divisible by ${part(square)}`, { op, code: "runtime" });
+}
+
+/** pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({dim})={size} is not divisible by {factor} */
+export function unshuffleSize(op: string | undefined, side: Part, dim: Part, size: Part, factor: Part): RuntimeError {
+  return new RuntimeError(`pixel_unshuffle expects ${part(side)} to be divisible by downscale_factor, but input.size(${part(dim)})=${part(size)} is not divisible by ${part(factor)}`, { op, code: "runtime" });
+}
+
+/** channel_shuffle expects input with > 2 dims, but got input with sizes {size} */
+export function channelsDims(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`channel_shuffle expects input with > 2 dims, but got input with sizes ${part(size)}`, { op, code: "runtime" });
+}
+
+/** Number of groups to divide channels in must be positive. Value of groups:{groups} */
+export function channelsGroups(op: string | undefined, groups: Part): RuntimeError {
+  return new RuntimeError(`Number of groups to divide channels in must be positive. Value of groups:${part(groups)}`, { op, code: "runtime" });
+}
+
+/** Number of channels must be divisible by groups. Got {channels} channels and {groups} groups. */
+export function channelsIndivisible(op: string | undefined, channels: Part, groups: Part): RuntimeError {
+  return new RuntimeError(`Number of channels must be divisible by groups. Got ${part(channels)} channels and ${part(groups)} groups.`, { op, code: "runtime" });
 }
 
 /** int(): {value} is no number */

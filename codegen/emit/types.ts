@@ -20,6 +20,8 @@ const TYPES: Readonly<Record<Role, string>> = {
   Sizes: "readonly number[]",
   Ints: "readonly number[]",
   "String|Ints": "string | readonly number[]",
+  "Int|Ints?": "number | readonly number[] | null",
+  "Float|Floats?": "number | readonly number[] | null",
   "Ints?": "readonly number[] | null",
   "Int?[]": "readonly (number | null)[]",
   Int: "number",

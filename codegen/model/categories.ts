@@ -38,6 +38,7 @@ const OF_FILE: Readonly<Record<string, Category>> = {
   random: "Random numbers",
   reductions: "Reduction",
   scans: "Running sums and differences",
+  sampling: "Activations and layers",
   searching: "Comparison, sorting, searching",
   sorting: "Comparison, sorting, searching",
   special: "Pointwise",

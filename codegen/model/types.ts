@@ -22,6 +22,9 @@ export type Role =
   /** A word, or one number or several: the padding of a convolution. */
   | "String|Ints"
   | "Ints?"
+  /** One number for all dimensions, or a list of one for each. */
+  | "Int|Ints?"
+  | "Float|Floats?"
   /** The same, where null leaves a size as it is. */
   | "Int?[]"
   | "Int"

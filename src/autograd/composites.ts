@@ -2,6 +2,7 @@
 
 export * from "./composites-activations.ts";
 export * from "./composites-convolution.ts";
+export * from "./composites-images.ts";
 export * from "./composites-indexing.ts";
 export * from "./composites-losses.ts";
 export * from "./composites-matrix.ts";
@@ -11,6 +12,7 @@ export * from "./composites-pointwise.ts";
 export * from "./composites-pooling.ts";
 export * from "./composites-quantile.ts";
 export * from "./composites-reduction.ts";
+export * from "./composites-sampling.ts";
 export * from "./composites-storage.ts";
 export * from "./composites-unique.ts";
 export * from "./composites-views.ts";

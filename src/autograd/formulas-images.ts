@@ -1,5 +1,8 @@
 /** Gradients of convolutions, pooling, padding and resizing. */
+
+import { SamplingMode } from "../../generated/abi.ts";
 import * as O from "../../generated/ops.ts";
+import { frontOf, meansMode } from "../dispatch/sampling.ts";
 import { numelOf } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -82,4 +85,59 @@ export function adaptiveAverageBackward(grad: Tensor, size: Ints, dims: number):
 export function adaptiveAverageAgain(grad: Tensor, size: Ints, dims: number): Tensor {
   const out = size.slice(-dims);
   return dims === 2 ? O._adaptive_avg_pool2d(grad, out) : O._adaptive_avg_pool3d(grad, out);
+}
+
+export function reflectionPadBackward(grad: Tensor, size: Ints, padding: Ints, dims: number): Tensor {
+  return O.image_sample_backward(grad, size, SamplingMode.reflect, frontOf(padding), [], dims);
+}
+
+export function replicationPadBackward(grad: Tensor, size: Ints, padding: Ints, dims: number): Tensor {
+  return O.image_sample_backward(grad, size, SamplingMode.replicate, frontOf(padding), [], dims);
+}
+
+export function nearestBackward(
+  grad: Tensor,
+  size: Ints,
+  exact: boolean,
+  _out: Ints,
+  scales: Ints,
+  dims: number,
+): Tensor {
+  const mode = exact ? SamplingMode.nearestExact : SamplingMode.nearest;
+  return O.image_sample_backward(grad, size, mode, [], scales, dims);
+}
+
+export function meansBackward(
+  grad: Tensor,
+  size: Ints,
+  cubic: boolean,
+  _out: Ints,
+  corners: boolean,
+  scales: Ints,
+  dims: number,
+): Tensor {
+  return O.image_sample_backward(grad, size, meansMode(cubic, corners), [], scales, dims);
+}
+
+export function imageSampleBackward(
+  grad: Tensor,
+  size: Ints,
+  mode: number,
+  front: Ints,
+  scales: Ints,
+  dims: number,
+): Tensor {
+  return O.image_sample_backward(grad, size, mode, front, scales, dims);
+}
+
+/** What is chosen or averaged does not depend on the elements: the gradient of the gradient is a choice again. */
+export function imageSampleAgain(
+  grad: Tensor,
+  size: Ints,
+  mode: number,
+  front: Ints,
+  scales: Ints,
+  dims: number,
+): Tensor {
+  return O.image_sample(grad, size.slice(-dims), mode, front, scales, dims);
 }

@@ -108,6 +108,11 @@ function beside(self: unknown, index: Tensor): Tensor {
   return self instanceof Tensor && self.isCuda ? index.to(self.device) : index;
 }
 
+function toFloat(x: unknown): unknown {
+  if (!isScalar(x)) return MISMATCH;
+  return x instanceof Complex ? Number.NaN : doubleOf(x);
+}
+
 const CONVERT: Record<string, Converter> = {
   Tensor: toTensor,
   "Tensor|Scalar": (x) => (x instanceof Tensor || takesScalar(x) ? x : MISMATCH),
@@ -123,7 +128,9 @@ const CONVERT: Record<string, Converter> = {
   Ints: toSomeInts,
   "String|Ints": (x) => (typeof x === "string" ? x : toSomeInts(x)),
   "Int?[]": (x) => toList(Array.isArray(x) ? x : [x], (n) => (n === null ? null : toInt(n))),
-  Float: (x) => (isScalar(x) ? (x instanceof Complex ? Number.NaN : doubleOf(x)) : MISMATCH),
+  "Int|Ints": (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
+  "Float|Floats": (x) => (Array.isArray(x) ? toList(x, toFloat) : toFloat(x)),
+  Float: toFloat,
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
   DType: (x) => {

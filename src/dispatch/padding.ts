@@ -6,7 +6,7 @@ import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty, emptyWith } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
-import { fill, formatStrides, suggestedFormat, transferPart } from "./copy.ts";
+import { clone, fill, formatStrides, suggestedFormat, transferPart } from "./copy.ts";
 import { region } from "./joining.ts";
 import { contiguousFormat } from "./memory-format.ts";
 
@@ -29,9 +29,11 @@ export function constantPad(self: Tensor, pad: readonly number[], value: Scalar)
   const added = sides(pad, rank);
   const shape = self._shape.map((n, d) => {
     const [front, behind] = added[d] as [number, number];
-    if (n + front + behind < 0) throw texts.padNegativeSize(NAME, n, front, behind, d);
+    // What negative numbers leave out has to be there.
+    if (n + Math.min(0, front) + Math.min(0, behind) < 0) throw texts.narrowLengthNegative(NAME);
     return n + front + behind;
   });
+  if (added.every(([front, behind]) => front <= 0 && behind <= 0)) return clone(inner(self, added));
   const format = suggestedFormat(self);
   const strides = format === contiguousFormat ? null : formatStrides(shape, format);
   const { device } = self._storage;
@@ -43,14 +45,22 @@ export function constantPad(self: Tensor, pad: readonly number[], value: Scalar)
 }
 
 /** The elements that stay. */
-function copyInner(r: Tensor, self: Tensor, added: readonly [number, number][]): void {
-  let [from, to] = [self._offset, 0];
+function inner(self: Tensor, added: readonly [number, number][]): Tensor {
+  let from = self._offset;
   const kept = self._shape.map((n, d) => {
     const [front, behind] = added[d] as [number, number];
     from += Math.max(0, -front) * (self._strides[d] as number);
-    to += Math.max(0, front) * (r._strides[d] as number);
-    return Math.max(0, n + Math.min(0, front) + Math.min(0, behind));
+    return n + Math.min(0, front) + Math.min(0, behind);
   });
-  if (kept.includes(0)) return;
-  transferPart(r, kept, r._strides, to, region(self, kept, self._strides, from));
+  return region(self, kept, self._strides, from);
+}
+
+function copyInner(r: Tensor, self: Tensor, added: readonly [number, number][]): void {
+  const kept = inner(self, added);
+  if (kept._numel === 0) return;
+  let to = 0;
+  added.forEach(([front], d) => {
+    to += Math.max(0, front) * (r._strides[d] as number);
+  });
+  transferPart(r, kept._shape, r._strides, to, kept);
 }

@@ -1,6 +1,7 @@
 /** Convolutions, and what their gradients are as layers. */
 
 import * as composites from "../autograd/composites-convolution.ts";
+import { functionalPad } from "../autograd/composites-sampling.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -31,7 +32,7 @@ export interface ConvOptions extends Common {
   /** Zeros on each side, or "same" for as many as keep the size, or "valid" for none. Default 0. */
   padding?: Sizes | "same" | "valid";
   /** What is put around the input. Default "zeros". */
-  paddingMode?: "zeros";
+  paddingMode?: "zeros" | "reflect" | "replicate" | "circular";
 }
 
 /** Options of `ConvTranspose1d`, `ConvTranspose2d`, `ConvTranspose3d`. */
@@ -60,6 +61,19 @@ interface Settings extends Placement {
 }
 
 const DEFAULTS = { stride: 1, padding: 0, outputPadding: 0, dilation: 1, groups: 1, bias: true, paddingMode: "zeros" };
+
+/** The input with its padding, where that is no zeros, and the padding that is left to the operator. */
+function padded(module: Convolution, input: Tensor): [input: Tensor, padding: string | readonly number[]] {
+  const { padding, paddingMode, dilation, kernelSize } = module;
+  if (paddingMode === "zeros") return [input, padding];
+  const totals = kernelSize.map((k, d) => (dilation[d] as number) * (k - 1));
+  const sides = totals.map((total, d) => {
+    if (typeof padding !== "string") return [padding[d] as number, padding[d] as number];
+    const front = padding === "same" ? Math.floor(total / 2) : 0;
+    return padding === "same" ? [front, total - front] : [0, 0];
+  });
+  return [functionalPad(input, sides.reverse().flat(), paddingMode, null), [0]];
+}
 
 /** What convolutions share: their parameters and how they are printed. */
 abstract class Convolution extends Module {
@@ -140,6 +154,8 @@ abstract class Convolution extends Module {
 }
 installChecks(Convolution.prototype, MODULE);
 
+const MODES = ["zeros", "reflect", "replicate", "circular"];
+
 function checkSettings(o: Settings): void {
   if (o.groups <= 0) throw new ValueError("groups must be a positive integer");
   if (o.inChannels % o.groups !== 0) throw new ValueError("in_channels must be divisible by groups");
@@ -152,8 +168,9 @@ function checkSettings(o: Settings): void {
       throw new ValueError("padding='same' is not supported for strided convolutions");
     }
   }
-  if (o.paddingMode !== "zeros") {
-    throw new ValueError(`padding_mode must be one of {'zeros'}, but got padding_mode='${o.paddingMode}'`);
+  if (!MODES.includes(o.paddingMode)) {
+    const words = MODES.map((word) => `'${word}'`).join(", ");
+    throw new ValueError(`padding_mode must be one of {${words}}, but got padding_mode='${o.paddingMode}'`);
   }
 }
 
@@ -192,8 +209,9 @@ export class Conv1d extends Convolution {
     super("Conv1d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor): Tensor {
-    const { weight, bias, stride, padding, dilation, groups } = this;
-    return composites.conv1d(input, weight, bias, stride, padding, dilation, groups);
+    const { weight, bias, stride, dilation, groups } = this;
+    const [x, padding] = padded(this, input);
+    return composites.conv1d(x, weight, bias, stride, padding, dilation, groups);
   }
 }
 checkDiscreet(Conv1d, "Conv1d");
@@ -212,8 +230,9 @@ export class Conv2d extends Convolution {
     super("Conv2d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor): Tensor {
-    const { weight, bias, stride, padding, dilation, groups } = this;
-    return composites.conv2d(input, weight, bias, stride, padding, dilation, groups);
+    const { weight, bias, stride, dilation, groups } = this;
+    const [x, padding] = padded(this, input);
+    return composites.conv2d(x, weight, bias, stride, padding, dilation, groups);
   }
 }
 checkDiscreet(Conv2d, "Conv2d");
@@ -232,8 +251,9 @@ export class Conv3d extends Convolution {
     super("Conv3d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor): Tensor {
-    const { weight, bias, stride, padding, dilation, groups } = this;
-    return composites.conv3d(input, weight, bias, stride, padding, dilation, groups);
+    const { weight, bias, stride, dilation, groups } = this;
+    const [x, padding] = padded(this, input);
+    return composites.conv3d(x, weight, bias, stride, padding, dilation, groups);
   }
 }
 checkDiscreet(Conv3d, "Conv3d");

@@ -54,6 +54,25 @@ export {
 export { Identity, Linear, type LinearOptions } from "./linear.ts";
 export { HuberLoss, L1Loss, MSELoss, SmoothL1Loss } from "./losses.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
+export {
+  CircularPad1d,
+  CircularPad2d,
+  CircularPad3d,
+  ConstantPad1d,
+  ConstantPad2d,
+  ConstantPad3d,
+  type ConstantPadOptions,
+  type PadOptions,
+  ReflectionPad1d,
+  ReflectionPad2d,
+  ReflectionPad3d,
+  ReplicationPad1d,
+  ReplicationPad2d,
+  ReplicationPad3d,
+  ZeroPad1d,
+  ZeroPad2d,
+  ZeroPad3d,
+} from "./padding.ts";
 export { Buffer, Parameter } from "./parameter.ts";
 export {
   AvgPool1d,
@@ -76,6 +95,21 @@ export {
   AdaptiveMaxPool3d,
   type AdaptiveMaxPoolOptions,
 } from "./pooling-adaptive.ts";
+export {
+  Flatten,
+  type FlattenOptions,
+  PixelShuffle,
+  type PixelShuffleOptions,
+  PixelUnshuffle,
+  type PixelUnshuffleOptions,
+  Unflatten,
+  type UnflattenOptions,
+  Upsample,
+  type UpsampleOptions,
+  UpsamplingBilinear2d,
+  UpsamplingNearest2d,
+  type UpsamplingOptions,
+} from "./resizing.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {
   Transformer,

@@ -1,6 +1,6 @@
 // Kinds of arguments that only this room has.
 import { Generator } from "../dispatch/generator.ts";
-import type { RoomKinds } from "../tensor/checks.ts";
+import { isNumber, type RoomKinds } from "../tensor/checks.ts";
 import { Device } from "../tensor/device.ts";
 import { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -18,6 +18,7 @@ export const NN_KINDS: RoomKinds = {
     module: ["Module", (value) => isFunction(value) && "_registers" in (value as object)],
     activation: ["str or a function", (value) => isText(value) || isFunction(value)],
     wordOrSizes: ["str or int or list of ints", (value) => isText(value) || isSizes(value)],
+    numbers: ["Number or list of Numbers", (value) => (Array.isArray(value) ? value : [value]).every(isNumber)],
     sizesOrNull: [
       "int or list of ints or None",
       (value) => (Array.isArray(value) ? value : [value]).every(isSizeOrNull),

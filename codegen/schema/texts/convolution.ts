@@ -146,6 +146,108 @@ export const texts = [
   { ...value, name: "convSameStride", text: "padding='same' is not supported for strided convolutions" },
   { ...value, name: "convSameBroadcast", text: "{name} cannot broadcast to {dims} dimensions" },
   { ...value, name: "convPaddingWord", text: "Invalid padding string: '{word}'" },
+  { ...value, name: "padOdd", text: "Padding length must be divisible by 2" },
+  {
+    ...value,
+    name: "padDims",
+    text:
+      "Padding length should be less than or equal to two times the input dimension but got padding length {length} " +
+      "and input of dimension {dims}",
+  },
+  { ...value, name: "padValue", text: 'Padding mode "{mode}" doesn\'t take in value argument' },
+  { error: "NotImplementedError", code: "not_implemented", name: "padMode", text: "Unrecognised padding mode {mode}" },
+  {
+    error: "NotImplementedError",
+    code: "not_implemented",
+    name: "padUnsupported",
+    text:
+      "Padding size {length} is not supported for {dims}D input tensor.\nSupported combinations for non-constant " +
+      "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 " +
+      "(pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
+  },
+  {
+    ...shape,
+    name: "padEmpty",
+    text:
+      "Expected {unbatched}D or {batched}D (batch mode) tensor with possibly 0 batch size and other " +
+      "non-zero dimensions " +
+      "for input, but got: {size}",
+  },
+  {
+    ...shape,
+    name: "padReflects",
+    text:
+      "Argument #{place}: Padding size should be less than the corresponding input dimension, but got: padding " +
+      "({front}, {behind}) at dimension {dim} of input {size}",
+  },
+  { ...shape, name: "padTooSmall", text: "input ({input}) is too small. Calculated output {output}" },
+  { ...value, name: "padWraps", text: "Padding value causes wrapping around more than once." },
+  { ...value, name: "padWrapsNothing", text: "Negative padding value is resulting in an empty dimension" },
+  { error: "ValueError", code: "value", name: "sampleNothing", text: "either size or scale_factor should be defined" },
+  {
+    error: "ValueError",
+    code: "value",
+    name: "sampleBoth",
+    text: "only one of size or scale_factor should be defined",
+  },
+  {
+    error: "ValueError",
+    code: "value",
+    name: "sampleCorners",
+    text: "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear",
+  },
+  {
+    error: "ValueError",
+    code: "value",
+    name: "sampleSizes",
+    text:
+      "Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions of " +
+      "{input} and {given} {list}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {asked} in " +
+      "{form} format.",
+  },
+  {
+    error: "ValueError",
+    code: "value",
+    name: "sampleRecompute",
+    text: "recompute_scale_factor is not meaningful with an explicit size.",
+  },
+  {
+    error: "NotImplementedError",
+    code: "not_implemented",
+    name: "sampleNeeds",
+    text: "Got {got}D input, but {mode} mode needs {wanted}D input",
+  },
+  {
+    error: "NotImplementedError",
+    code: "not_implemented",
+    name: "sampleMode",
+    text:
+      "Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims}D) for the modes: nearest | " +
+      "linear | bilinear " +
+      "| bicubic | trilinear | lanczos | area | nearest-exact (got {mode})",
+  },
+  {
+    error: "ValueError",
+    code: "value",
+    name: "sampleAntialias",
+    text: "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input",
+  },
+  {
+    error: "NotImplementedError",
+    code: "not_implemented",
+    name: "sampleAntialiasMissing",
+    text: "interpolate with antialias or in mode lanczos is not there yet",
+  },
+  {
+    ...shape,
+    name: "sampleEmptySizes",
+    text: "Input and output sizes should be greater than 0, but got input ({input}) {and}output ({output})",
+  },
+  {
+    ...shape,
+    name: "sampleEmpty",
+    text: "Non-empty {dims}D data tensor expected but got a tensor with sizes {size}",
+  },
   { ...value, name: "padLength", text: "Length of pad must be even but instead it equals {length}" },
   {
     ...value,
@@ -153,13 +255,6 @@ export const texts = [
     text:
       "Length of pad should be no more than twice the number of dimensions of the input. Pad length is {length}while " +
       "the input has {dims}dimensions.",
-  },
-  {
-    ...value,
-    name: "padNegativeSize",
-    text:
-      "The input size {size}, plus negative padding {left} and {right} resulted in a negative output size, which is " +
-      "invalid. Check dimension {dim} of your input.",
   },
   {
     ...value,
@@ -243,5 +338,40 @@ export const texts = [
     ...shape,
     name: "adaptiveDims",
     text: "{name}(): Expected {unbatched}D or {batched}D tensor, but got{colon} {size}",
+  },
+  {
+    ...value,
+    name: "shuffleDims",
+    text: "{name} expects input to have at least 3 dimensions, but got input with {dims} dimension(s)",
+  },
+  { ...value, name: "shuffleFactor", text: "{name} expects a positive {factor}, but got {got}" },
+  {
+    ...value,
+    name: "shuffleChannels",
+    text:
+      "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but " +
+      "input.size(-3)={channels} is not divisible by {square}",
+  },
+  {
+    ...value,
+    name: "unshuffleSize",
+    text:
+      "pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({dim})={size} is not " +
+      "divisible by {factor}",
+  },
+  {
+    ...value,
+    name: "channelsDims",
+    text: "channel_shuffle expects input with > 2 dims, but got input with sizes {size}",
+  },
+  {
+    ...value,
+    name: "channelsGroups",
+    text: "Number of groups to divide channels in must be positive. Value of groups:{groups}",
+  },
+  {
+    ...value,
+    name: "channelsIndivisible",
+    text: "Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.",
   },
 ] as const satisfies readonly TextSchema[];

@@ -60,6 +60,7 @@ const shared = .{
     @import("abi_random"),
     @import("abi_range"),
     @import("abi_reduce"),
+    @import("abi_sampling"),
     @import("abi_scan"),
     @import("abi_search"),
     @import("abi_softmax"),

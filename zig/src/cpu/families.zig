@@ -9,12 +9,12 @@ pub const tuned = [_][]const u8{
 };
 
 /// Compiled once, for the baseline.
-pub const plain = [_][]const u8{ "index", "index_mask", "pooling", "range", "search" };
+pub const plain = [_][]const u8{ "index", "index_mask", "pooling", "range", "sampling", "search" };
 
 /// Families with numbers that TypeScript shares, generated/abi_<family>.zig: imported as `abi_<family>` there and in
 /// the library's root, and nowhere else, so that one number more is compiled by these objects alone.
 pub const with_numbers = [_][]const u8{
-    "convolution", "foreach", "index", "matmul", "pooling", "random", "range", "reduce", "scan",
+    "convolution", "foreach", "index", "matmul", "pooling", "random", "range", "reduce", "sampling", "scan",
     "search",      "softmax", "sort",
 };
 
