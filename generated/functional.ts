@@ -48,6 +48,7 @@ import type {
   BernoulliPArgs,
   BetaAlphaOutOptions,
   BiasOptions,
+  BiasStridePaddingDilationGroupsOptions,
   BilinearArgs,
   BilinearInput2Args,
   BilinearWeightArgs,
@@ -81,6 +82,16 @@ import type {
   ClampMinTensorArgs,
   CloneOptions,
   ColumnStackArgs,
+  ConstantPadNdArgs,
+  Conv1dArgs,
+  Conv1dWeightArgs,
+  Conv2dArgs,
+  Conv3dArgs,
+  ConvTranspose1dArgs,
+  ConvTranspose1dBiasOptions,
+  ConvTranspose1dWeightArgs,
+  ConvTranspose2dArgs,
+  ConvTranspose3dArgs,
   CopysignArgs,
   CorrectionKeepdimOptions,
   CorrectionKeepdimOutOptions,
@@ -103,6 +114,8 @@ import type {
   DiffArgs,
   DiffDimOptions,
   DiffPrependOptions,
+  DilationGroupsOptions,
+  DilationOptions,
   Dim1Dim2Options,
   Dim2Options,
   DimKeepdimDtypeOutOptions,
@@ -158,6 +171,8 @@ import type {
   GroupNormInputArgs,
   GroupNormNumGroupsIntArgs,
   GroupNormWeightOptions,
+  GroupsDilationOptions,
+  GroupsOptions,
   GtArgs,
   HardshrinkArgs,
   HeavisideArgs,
@@ -289,7 +304,10 @@ import type {
   OnesArgs,
   OutOptions,
   OuterArgs,
+  OutputPaddingGroupsDilationOptions,
   OutsOptions,
+  PaddingDilationGroupsOptions,
+  PaddingOutputPaddingGroupsDilationOptions,
   PairwiseDistanceArgs,
   PairwiseDistanceEpsOptions,
   PairwiseDistancePOptions,
@@ -380,6 +398,8 @@ import type {
   StdMeanUnbiasedArgs,
   StdUnbiasedArgs,
   StepOptions,
+  StridePaddingDilationGroupsOptions,
+  StridePaddingOutputPaddingGroupsDilationOptions,
   SubArgs,
   SumArgs,
   TakeAlongDimArgs,
@@ -419,6 +439,7 @@ import type {
   UniqueOptions,
   UniqueReturnInverseArgs,
   UnsqueezeArgs,
+  ValueOptions,
   ValueOutOptions,
   VarArgs,
   VarCorrectionArgs,
@@ -2146,6 +2167,210 @@ export function conj(input: Tensor | { input: Tensor }): Tensor;
 export function conj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
   return A.call<Tensor>("conj", $T("conj", [O.conj]), args);
+}
+
+/**
+ * Adds `value` on both sides of the last dimensions: `pad` is how many in front and behind, for the
+ * last dimension first. Negative numbers take elements away.
+ * @throws RuntimeError for an odd number of sizes, more than there are dimensions for, or a negative result
+ * @example
+ * ```ts
+ * constantPadNd(tensor([1, 2]), [1, 2]) // tensor([0., 1., 2., 0., 0.])
+ * ```
+ * @torch torch.constant_pad_nd
+ */
+export function constantPadNd(input: Tensor, pad: number | readonly number[], value?: Scalar | ValueOptions): Tensor;
+/** Adds `value` on both sides of the last dimensions: `pad` is how many in front and behind, for the last dimension first. @torch torch.constant_pad_nd */
+export function constantPadNd(options: { input: Tensor } & ConstantPadNdArgs): Tensor;
+/** Adds `value` on both sides of the last dimensions: `pad` is how many in front and behind, for the last dimension first. @torch torch.constant_pad_nd */
+export function constantPadNd(input: Tensor, pad: number | readonly number[] | ConstantPadNdArgs): Tensor;
+export function constantPadNd(...args: unknown[]): Tensor {
+  return A.call<Tensor>("constantPadNd", $T("constantPadNd", [O.constant_pad_nd]), args);
+}
+
+/**
+ * Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in,
+ * length). `padding` is a number of zeros on both sides, or "valid" for none, or "same" for as many as
+ * keep the length.
+ * @throws RuntimeError when sizes, groups or dtypes do not fit
+ * @throws NotImplementedError for bools
+ * @example
+ * ```ts
+ * nn.functional.conv1d(tensor([[1, 2, 4, 8]]), tensor([[[1, 1]]])) // tensor([[ 3.,  6., 12.]])
+ * ```
+ * @torch torch.conv1d
+ */
+export function conv1d(input: Tensor, weight: Tensor, bias?: Tensor | BiasStridePaddingDilationGroupsOptions | null): Tensor;
+/** Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in, length). @torch torch.conv1d */
+export function conv1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[] | StridePaddingDilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in, length). @torch torch.conv1d */
+export function conv1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[] | PaddingDilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in, length). @torch torch.conv1d */
+export function conv1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[], dilation: number | readonly number[] | DilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in, length). @torch torch.conv1d */
+export function conv1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[], dilation: number | readonly number[], groups: number | GroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in, length). @torch torch.conv1d */
+export function conv1d(options: Conv1dArgs): Tensor;
+/** Slides filters of shape (out, in / groups, width) over signals of shape (batch, in, length) or (in, length). @torch torch.conv1d */
+export function conv1d(input: Tensor, weight: Tensor | Conv1dWeightArgs): Tensor;
+export function conv1d(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_conv1d(args[0], args[1], null, [1], [0], [1], 1);
+  return A.call<Tensor>("conv1d", $T("conv1d", [O.nn_functional_conv1d]), args);
+}
+
+/**
+ * Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height,
+ * width) or (in, height, width). `padding` is a number of zeros on each side, or "valid" for none, or
+ * "same" for as many as keep the size. Images with channels last give a result with channels last.
+ * @throws RuntimeError when sizes, groups or dtypes do not fit
+ * @throws NotImplementedError for bools
+ * @example
+ * ```ts
+ * nn.functional.conv2d(ones(1, 3, 3), ones(1, 1, 2, 2)) // tensor([[[4., 4.],
+ *          [4., 4.]]])
+ * ```
+ * @torch torch.conv2d
+ */
+export function conv2d(input: Tensor, weight: Tensor, bias?: Tensor | BiasStridePaddingDilationGroupsOptions | null): Tensor;
+/** Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height, width) or (in, height, width). @torch torch.conv2d */
+export function conv2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[] | StridePaddingDilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height, width) or (in, height, width). @torch torch.conv2d */
+export function conv2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[] | PaddingDilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height, width) or (in, height, width). @torch torch.conv2d */
+export function conv2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[], dilation: number | readonly number[] | DilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height, width) or (in, height, width). @torch torch.conv2d */
+export function conv2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[], dilation: number | readonly number[], groups: number | GroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height, width) or (in, height, width). @torch torch.conv2d */
+export function conv2d(options: Conv2dArgs): Tensor;
+/** Slides filters of shape (out, in / groups, height, width) over images of shape (batch, in, height, width) or (in, height, width). @torch torch.conv2d */
+export function conv2d(input: Tensor, weight: Tensor | Conv1dWeightArgs): Tensor;
+export function conv2d(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_conv2d(args[0], args[1], null, [1], [0], [1], 1);
+  return A.call<Tensor>("conv2d", $T("conv2d", [O.nn_functional_conv2d]), args);
+}
+
+/**
+ * Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in,
+ * depth, height, width) or (in, depth, height, width). `padding` is a number of zeros on each side,
+ * "valid" or "same".
+ * @throws RuntimeError when sizes, groups or dtypes do not fit
+ * @throws NotImplementedError for bools
+ * @example
+ * ```ts
+ * nn.functional.conv3d(ones(1, 1, 4, 4, 4), ones(2, 1, 3, 3, 3)).shape // torch.Size([1, 2, 2, 2, 2])
+ * ```
+ * @torch torch.conv3d
+ */
+export function conv3d(input: Tensor, weight: Tensor, bias?: Tensor | BiasStridePaddingDilationGroupsOptions | null): Tensor;
+/** Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in, depth, height, width) or (in, depth, height, width). @torch torch.conv3d */
+export function conv3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[] | StridePaddingDilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in, depth, height, width) or (in, depth, height, width). @torch torch.conv3d */
+export function conv3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[] | PaddingDilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in, depth, height, width) or (in, depth, height, width). @torch torch.conv3d */
+export function conv3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[], dilation: number | readonly number[] | DilationGroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in, depth, height, width) or (in, depth, height, width). @torch torch.conv3d */
+export function conv3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: string | number | readonly number[], dilation: number | readonly number[], groups: number | GroupsOptions): Tensor;
+/** Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in, depth, height, width) or (in, depth, height, width). @torch torch.conv3d */
+export function conv3d(options: Conv3dArgs): Tensor;
+/** Slides filters of shape (out, in / groups, depth, height, width) over volumes of shape (batch, in, depth, height, width) or (in, depth, height, width). @torch torch.conv3d */
+export function conv3d(input: Tensor, weight: Tensor | Conv1dWeightArgs): Tensor;
+export function conv3d(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_conv3d(args[0], args[1], null, [1], [0], [1], 1);
+  return A.call<Tensor>("conv3d", $T("conv3d", [O.nn_functional_conv3d]), args);
+}
+
+/**
+ * The gradient of a convolution over signals as an operator: each element adds its filter, of shape
+ * (in, out / groups, width), to the result. `outputPadding` makes the result longer on one side.
+ * @throws RuntimeError when sizes, groups or dtypes do not fit
+ * @throws NotImplementedError for bools
+ * @example
+ * ```ts
+ * nn.functional.convTranspose1d(tensor([[1, 2]]), tensor([[[1, 10]]])) // tensor([[ 1., 12., 20.]])
+ * ```
+ * @torch torch.conv_transpose1d
+ */
+export function convTranspose1d(input: Tensor, weight: Tensor, bias?: Tensor | ConvTranspose1dBiasOptions | null): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[] | StridePaddingOutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[] | PaddingOutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[] | OutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[], groups: number | GroupsDilationOptions): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[], groups: number, dilation: number | readonly number[] | DilationOptions): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(options: ConvTranspose1dArgs): Tensor;
+/** The gradient of a convolution over signals as an operator: each element adds its filter, of shape (in, out / groups, width), to the result. @torch torch.conv_transpose1d */
+export function convTranspose1d(input: Tensor, weight: Tensor | ConvTranspose1dWeightArgs): Tensor;
+export function convTranspose1d(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_conv_transpose1d(args[0], args[1], null, [1], [0], [0], 1, [1]);
+  return A.call<Tensor>("convTranspose1d", $T("convTranspose1d", [O.nn_functional_conv_transpose1d]), args);
+}
+
+/**
+ * The gradient of a convolution over images as an operator: each element adds its filter, of shape (in,
+ * out / groups, height, width), to the result. `outputPadding` makes the result larger on one side.
+ * @throws RuntimeError when sizes, groups or dtypes do not fit
+ * @throws NotImplementedError for bools
+ * @example
+ * ```ts
+ * nn.functional.convTranspose2d(ones(1, 3, 3), ones(1, 2, 2, 2), { stride: 2 }).shape // torch.Size([2, 6, 6])
+ * ```
+ * @torch torch.conv_transpose2d
+ */
+export function convTranspose2d(input: Tensor, weight: Tensor, bias?: Tensor | ConvTranspose1dBiasOptions | null): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[] | StridePaddingOutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[] | PaddingOutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[] | OutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[], groups: number | GroupsDilationOptions): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[], groups: number, dilation: number | readonly number[] | DilationOptions): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(options: ConvTranspose2dArgs): Tensor;
+/** The gradient of a convolution over images as an operator: each element adds its filter, of shape (in, out / groups, height, width), to the result. @torch torch.conv_transpose2d */
+export function convTranspose2d(input: Tensor, weight: Tensor | ConvTranspose1dWeightArgs): Tensor;
+export function convTranspose2d(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_conv_transpose2d(args[0], args[1], null, [1], [0], [0], 1, [1]);
+  return A.call<Tensor>("convTranspose2d", $T("convTranspose2d", [O.nn_functional_conv_transpose2d]), args);
+}
+
+/**
+ * The gradient of a convolution over volumes as an operator: each element adds its filter, of shape
+ * (in, out / groups, depth, height, width), to the result. `outputPadding` makes the result larger on
+ * one side.
+ * @throws RuntimeError when sizes, groups or dtypes do not fit
+ * @throws NotImplementedError for bools
+ * @example
+ * ```ts
+ * nn.functional.convTranspose3d(ones(1, 1, 2, 2, 2), ones(1, 1, 2, 2, 2)).shape // torch.Size([1, 1, 3, 3, 3])
+ * ```
+ * @torch torch.conv_transpose3d
+ */
+export function convTranspose3d(input: Tensor, weight: Tensor, bias?: Tensor | ConvTranspose1dBiasOptions | null): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[] | StridePaddingOutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[] | PaddingOutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[] | OutputPaddingGroupsDilationOptions): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[], groups: number | GroupsDilationOptions): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: number | readonly number[], padding: number | readonly number[], outputPadding: number | readonly number[], groups: number, dilation: number | readonly number[] | DilationOptions): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(options: ConvTranspose3dArgs): Tensor;
+/** The gradient of a convolution over volumes as an operator: each element adds its filter, of shape (in, out / groups, depth, height, width), to the result. @torch torch.conv_transpose3d */
+export function convTranspose3d(input: Tensor, weight: Tensor | ConvTranspose1dWeightArgs): Tensor;
+export function convTranspose3d(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_conv_transpose3d(args[0], args[1], null, [1], [0], [0], 1, [1]);
+  return A.call<Tensor>("convTranspose3d", $T("convTranspose3d", [O.nn_functional_conv_transpose3d]), args);
 }
 
 /**
@@ -5101,8 +5326,8 @@ export function median(...args: unknown[]): Tensor | Named<readonly ["values","i
 }
 
 /**
- * Vectors as coordinates of a grid, each expanded to its shape: the first along the rows, or with
- * `indexing` "xy" along the columns.
+ * Vectors as coordinates of a grid, each expanded to its shape: the first along rows, or with
+ * `indexing` "xy" along columns.
  * @throws RuntimeError for tensors of more than one dimension or of several dtypes
  * @example
  * ```ts
@@ -5112,7 +5337,7 @@ export function median(...args: unknown[]): Tensor | Named<readonly ["values","i
  * @torch torch.meshgrid
  */
 export function meshgrid(tensors: readonly Tensor[], options?: MeshgridOptions): Tensor[];
-/** Vectors as coordinates of a grid, each expanded to its shape: the first along the rows, or with `indexing` "xy" along the columns. @torch torch.meshgrid */
+/** Vectors as coordinates of a grid, each expanded to its shape: the first along rows, or with `indexing` "xy" along columns. @torch torch.meshgrid */
 export function meshgrid(tensors: readonly Tensor[] | MeshgridArgs): Tensor[];
 export function meshgrid(...args: unknown[]): Tensor[] {
   return A.call<Tensor[]>("meshgrid", $T("meshgrid", [O.meshgrid]), args);
@@ -8377,6 +8602,13 @@ columnStack [[[["tensors","TensorList"]],1,1]]
 concat [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
 concatenate [[[["tensors","TensorList"],["dim","Dim",0]],2,1]]
 conj [[[["self","Tensor"]],1,0]]
+constantPadNd [[[["self","Tensor"],["pad","Ints"],["value","Scalar",0]],3,0]]
+conv1d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","String|Ints",[0]],["dilation","Ints",[1]],["groups","Int",1]],7,0]]
+conv2d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","String|Ints",[0]],["dilation","Ints",[1]],["groups","Int",1]],7,0]]
+conv3d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","String|Ints",[0]],["dilation","Ints",[1]],["groups","Int",1]],7,0]]
+convTranspose1d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","Ints",[0]],["outputPadding","Ints",[0]],["groups","Int",1],["dilation","Ints",[1]]],8,0]]
+convTranspose2d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","Ints",[0]],["outputPadding","Ints",[0]],["groups","Int",1],["dilation","Ints",[1]]],8,0]]
+convTranspose3d [[[["input","Tensor"],["weight","Tensor"],["bias","Tensor?",null],["stride","Ints",[1]],["padding","Ints",[0]],["outputPadding","Ints",[0]],["groups","Int",1],["dilation","Ints",[1]]],8,0]]
 copysign [[[["self","Tensor"],["other","Tensor|Scalar"]],2,1]]
 cos [[[["self","Tensor"]],1,1]]
 cosh [[[["self","Tensor"]],1,1]]

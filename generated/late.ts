@@ -6,10 +6,34 @@ import * as F from "../src/autograd/formulas.ts";
 /** An operator that is written with others. */
 export function compositeOf(name: string): unknown {
   switch (name) {
+    case "adaptiveAvgPool1d":
+      return C.adaptiveAvgPool1d;
+    case "adaptiveAvgPool2d":
+      return C.adaptiveAvgPool2d;
+    case "adaptiveAvgPool3d":
+      return C.adaptiveAvgPool3d;
+    case "adaptiveMaxPool1d":
+      return C.adaptiveMaxPool1d;
+    case "adaptiveMaxPool1dIndices":
+      return C.adaptiveMaxPool1dIndices;
+    case "adaptiveMaxPool2d":
+      return C.adaptiveMaxPool2d;
+    case "adaptiveMaxPool2dIndices":
+      return C.adaptiveMaxPool2dIndices;
+    case "adaptiveMaxPool3d":
+      return C.adaptiveMaxPool3d;
+    case "adaptiveMaxPool3dIndices":
+      return C.adaptiveMaxPool3dIndices;
     case "aminmax":
       return C.aminmax;
     case "argwhere":
       return C.argwhere;
+    case "avgPool1d":
+      return C.avgPool1d;
+    case "avgPool2d":
+      return C.avgPool2d;
+    case "avgPool3d":
+      return C.avgPool3d;
     case "batchNorm":
       return C.batchNorm;
     case "bfloat16":
@@ -38,6 +62,8 @@ export function compositeOf(name: string): unknown {
       return C.celuInplace;
     case "cfloat":
       return C.cfloat;
+    case "channelShuffle":
+      return C.channelShuffle;
     case "char":
       return C.char;
     case "chunk":
@@ -48,6 +74,18 @@ export function compositeOf(name: string): unknown {
       return C.conj;
     case "contiguous":
       return C.contiguous;
+    case "conv1d":
+      return C.conv1d;
+    case "conv2d":
+      return C.conv2d;
+    case "conv3d":
+      return C.conv3d;
+    case "convTranspose1d":
+      return C.convTranspose1d;
+    case "convTranspose2d":
+      return C.convTranspose2d;
+    case "convTranspose3d":
+      return C.convTranspose3d;
     case "cosineEmbeddingLoss":
       return C.cosineEmbeddingLoss;
     case "cosineSimilarity":
@@ -110,6 +148,8 @@ export function compositeOf(name: string): unknown {
       return C.functionalInstanceNorm;
     case "functionalLogSoftmax":
       return C.functionalLogSoftmax;
+    case "functionalPad":
+      return C.functionalPad;
     case "functionalRelu":
       return C.functionalRelu;
     case "functionalReluInplace":
@@ -150,6 +190,8 @@ export function compositeOf(name: string): unknown {
       return C.instanceNorm;
     case "int":
       return C.int;
+    case "interpolate":
+      return C.interpolate;
     case "isContiguous":
       return C.isContiguous;
     case "isPinned":
@@ -190,6 +232,18 @@ export function compositeOf(name: string): unknown {
       return C.matrixTranspose;
     case "maxOther":
       return C.maxOther;
+    case "maxPool1d":
+      return C.maxPool1d;
+    case "maxPool1dIndices":
+      return C.maxPool1dIndices;
+    case "maxPool2d":
+      return C.maxPool2d;
+    case "maxPool2dIndices":
+      return C.maxPool2dIndices;
+    case "maxPool3d":
+      return C.maxPool3d;
+    case "maxPool3dIndices":
+      return C.maxPool3dIndices;
     case "meshgrid":
       return C.meshgrid;
     case "minOther":
@@ -226,6 +280,10 @@ export function compositeOf(name: string): unknown {
       return C.pairwiseDistance;
     case "pinMemory":
       return C.pinMemory;
+    case "pixelShuffle":
+      return C.pixelShuffle;
+    case "pixelUnshuffle":
+      return C.pixelUnshuffle;
     case "poissonNllLoss":
       return C.poissonNllLoss;
     case "polygamma":
@@ -344,6 +402,12 @@ export function compositeOf(name: string): unknown {
       return C.uniqueCounts;
     case "uniqueInverse":
       return C.uniqueInverse;
+    case "upsample":
+      return C.upsample;
+    case "upsampleBilinear":
+      return C.upsampleBilinear;
+    case "upsampleNearest":
+      return C.upsampleNearest;
     case "viewAs":
       return C.viewAs;
     case "vstack":
@@ -359,6 +423,10 @@ export function formulaOf(name: string): unknown {
   switch (name) {
     case "acoshBackward":
       return F.acoshBackward;
+    case "adaptiveAverageAgain":
+      return F.adaptiveAverageAgain;
+    case "adaptiveAverageBackward":
+      return F.adaptiveAverageBackward;
     case "addcdivFirst":
       return F.addcdivFirst;
     case "addcdivSecond":
@@ -373,6 +441,10 @@ export function formulaOf(name: string): unknown {
       return F.attentionBackward;
     case "attentionDoubleBackward":
       return F.attentionDoubleBackward;
+    case "averagePoolAgain":
+      return F.averagePoolAgain;
+    case "averagePoolBackward":
+      return F.averagePoolBackward;
     case "batchNormBackward":
       return F.batchNormBackward;
     case "batchNormDoubleBackward":
@@ -401,6 +473,16 @@ export function formulaOf(name: string): unknown {
       return F.clampBoundsBackward;
     case "conj":
       return F.conj;
+    case "constantPadBackward":
+      return F.constantPadBackward;
+    case "convolutionAgain":
+      return F.convolutionAgain;
+    case "convolutionBiasBackward":
+      return F.convolutionBiasBackward;
+    case "convolutionInputBackward":
+      return F.convolutionInputBackward;
+    case "convolutionWeightBackward":
+      return F.convolutionWeightBackward;
     case "copysignBackward":
       return F.copysignBackward;
     case "cumprodBackward":
@@ -479,6 +561,10 @@ export function formulaOf(name: string): unknown {
       return F.hardtanhBackward;
     case "huberBackward":
       return F.huberBackward;
+    case "imageSampleAgain":
+      return F.imageSampleAgain;
+    case "imageSampleBackward":
+      return F.imageSampleBackward;
     case "indexBackward":
       return F.indexBackward;
     case "indexFillValueBackward":
@@ -529,8 +615,16 @@ export function formulaOf(name: string): unknown {
       return F.maskedScatterBackward;
     case "maskedSelectBackward":
       return F.maskedSelectBackward;
+    case "maxPoolBackward2d":
+      return F.maxPoolBackward2d;
+    case "maxPoolBackward3d":
+      return F.maxPoolBackward3d;
+    case "maxPoolDoubleBackward":
+      return F.maxPoolDoubleBackward;
     case "meanBackward":
       return F.meanBackward;
+    case "meansBackward":
+      return F.meansBackward;
     case "mishBackward":
       return F.mishBackward;
     case "mishDoubleBackward":
@@ -545,6 +639,8 @@ export function formulaOf(name: string): unknown {
       return F.mulBackward;
     case "nansumBackward":
       return F.nansumBackward;
+    case "nearestBackward":
+      return F.nearestBackward;
     case "nllBackward":
       return F.nllBackward;
     case "nllDoubleBackward":
@@ -579,8 +675,12 @@ export function formulaOf(name: string): unknown {
       return F.prodBackward;
     case "putBackward":
       return F.putBackward;
+    case "reflectionPadBackward":
+      return F.reflectionPadBackward;
     case "repeatBackward":
       return F.repeatBackward;
+    case "replicationPadBackward":
+      return F.replicationPadBackward;
     case "rmsNormBackward":
       return F.rmsNormBackward;
     case "rmsNormDoubleBackward":

@@ -1369,6 +1369,171 @@ export function _scaled_dot_product_flash_attention_for_cpu_backward_Backward() 
   return (made__scaled_dot_product_flash_attention_for_cpu_backward_Backward ??= make__scaled_dot_product_flash_attention_for_cpu_backward_Backward());
 }
 
+function make_convolution_Backward() {
+  return class convolution_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConvolutionBackward0";
+    }
+    declare input: S.Saved;
+    declare weight: S.Saved;
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
+    declare transposed: boolean;
+    declare outputPadding: readonly number[];
+    declare groups: number;
+    declare inputGeometry: S.Geometry;
+    declare weightGeometry: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const groups = this.groups;
+      const input = S.unpack(this.input, this) as Tensor;
+      const outputPadding = this.outputPadding;
+      const padding = this.padding;
+      const stride = this.stride;
+      const transposed = this.transposed;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      const inputGeometry = this.inputGeometry;
+      const weightGeometry = this.weightGeometry;
+      return [
+        this.needs(0) ? F.convolutionInputBackward(grad, weight, inputGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(1) ? F.convolutionWeightBackward(grad, input, weightGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(2) ? F.convolutionBiasBackward(grad) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_convolution_Backward: ReturnType<typeof make_convolution_Backward> | undefined;
+export function convolution_Backward() {
+  return (made_convolution_Backward ??= make_convolution_Backward());
+}
+
+function make_convolution_input_backward_Backward() {
+  return class convolution_input_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConvolutionBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare weight: S.Saved;
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
+    declare transposed: boolean;
+    declare outputPadding: readonly number[];
+    declare groups: number;
+    declare weightGeometry: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const groups = this.groups;
+      const outputPadding = this.outputPadding;
+      const padding = this.padding;
+      const stride = this.stride;
+      const transposed = this.transposed;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      const weightGeometry = this.weightGeometry;
+      return [
+        this.needs(0) ? F.convolutionAgain(grad, weight, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(1) ? F.convolutionWeightBackward(gradOutput, grad, weightGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.weight = S.drop(this.weight);
+    }
+  };
+}
+let made_convolution_input_backward_Backward: ReturnType<typeof make_convolution_input_backward_Backward> | undefined;
+export function convolution_input_backward_Backward() {
+  return (made_convolution_input_backward_Backward ??= make_convolution_input_backward_Backward());
+}
+
+function make_convolution_weight_backward_Backward() {
+  return class convolution_weight_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConvolutionBackwardBackward0";
+    }
+    declare gradOutput: S.Saved;
+    declare input: S.Saved;
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
+    declare transposed: boolean;
+    declare outputPadding: readonly number[];
+    declare groups: number;
+    declare inputGeometry: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+      const groups = this.groups;
+      const input = S.unpack(this.input, this) as Tensor;
+      const outputPadding = this.outputPadding;
+      const padding = this.padding;
+      const stride = this.stride;
+      const transposed = this.transposed;
+      const inputGeometry = this.inputGeometry;
+      return [
+        this.needs(0) ? F.convolutionAgain(input, grad, stride, padding, dilation, transposed, outputPadding, groups) : null,
+        this.needs(1) ? F.convolutionInputBackward(gradOutput, grad, inputGeometry.shape, stride, padding, dilation, transposed, outputPadding, groups) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.gradOutput = S.drop(this.gradOutput);
+      this.input = S.drop(this.input);
+    }
+  };
+}
+let made_convolution_weight_backward_Backward: ReturnType<typeof make_convolution_weight_backward_Backward> | undefined;
+export function convolution_weight_backward_Backward() {
+  return (made_convolution_weight_backward_Backward ??= make_convolution_weight_backward_Backward());
+}
+
+function make_constant_pad_nd_Backward() {
+  return class constant_pad_nd_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ConstantPadNdBackward0";
+    }
+    declare pad: readonly number[];
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const pad = this.pad;
+      return [
+        this.needs(0) ? F.constantPadBackward(grad, pad) : null,
+      ];
+    }
+  };
+}
+let made_constant_pad_nd_Backward: ReturnType<typeof make_constant_pad_nd_Backward> | undefined;
+export function constant_pad_nd_Backward() {
+  return (made_constant_pad_nd_Backward ??= make_constant_pad_nd_Backward());
+}
+
 function make__embedding_Backward() {
   return class _embedding_Backward extends Node {
     constructor() {
@@ -6040,6 +6205,338 @@ export function where_Backward() {
   return (made_where_Backward ??= make_where_Backward());
 }
 
+function make_max_pool2d_with_indices_Backward() {
+  return class max_pool2d_with_indices_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MaxPool2DWithIndicesBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_max_pool2d_with_indices_Backward: ReturnType<typeof make_max_pool2d_with_indices_Backward> | undefined;
+export function max_pool2d_with_indices_Backward() {
+  return (made_max_pool2d_with_indices_Backward ??= make_max_pool2d_with_indices_Backward());
+}
+
+function make_max_pool3d_with_indices_Backward() {
+  return class max_pool3d_with_indices_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MaxPool3DWithIndicesBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_max_pool3d_with_indices_Backward: ReturnType<typeof make_max_pool3d_with_indices_Backward> | undefined;
+export function max_pool3d_with_indices_Backward() {
+  return (made_max_pool3d_with_indices_Backward ??= make_max_pool3d_with_indices_Backward());
+}
+
+function make_adaptive_max_pool2d_Backward() {
+  return class adaptive_max_pool2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveMaxPool2DBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_adaptive_max_pool2d_Backward: ReturnType<typeof make_adaptive_max_pool2d_Backward> | undefined;
+export function adaptive_max_pool2d_Backward() {
+  return (made_adaptive_max_pool2d_Backward ??= make_adaptive_max_pool2d_Backward());
+}
+
+function make_adaptive_max_pool3d_Backward() {
+  return class adaptive_max_pool3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveMaxPool3DBackward0";
+    }
+    declare self: S.Geometry;
+    declare result1: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      const result1 = S.unpack(this.result1, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.result1 = S.drop(this.result1);
+    }
+  };
+}
+let made_adaptive_max_pool3d_Backward: ReturnType<typeof make_adaptive_max_pool3d_Backward> | undefined;
+export function adaptive_max_pool3d_Backward() {
+  return (made_adaptive_max_pool3d_Backward ??= make_adaptive_max_pool3d_Backward());
+}
+
+function make_max_pool_backward_Backward() {
+  return class max_pool_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "MaxPool2DWithIndicesBackwardBackward0";
+    }
+    declare indices: S.Saved;
+    declare dims: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const indices = S.unpack(this.indices, this) as Tensor;
+      return [
+        this.needs(0) ? F.maxPoolDoubleBackward(grad, indices, dims) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.indices = S.drop(this.indices);
+    }
+  };
+}
+let made_max_pool_backward_Backward: ReturnType<typeof make_max_pool_backward_Backward> | undefined;
+export function max_pool_backward_Backward() {
+  return (made_max_pool_backward_Backward ??= make_max_pool_backward_Backward());
+}
+
+function make_avg_pool2d_Backward() {
+  return class avg_pool2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AvgPool2DBackward0";
+    }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare ceilMode: boolean;
+    declare countIncludePad: boolean;
+    declare divisorOverride: number | null;
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ceilMode = this.ceilMode;
+      const countIncludePad = this.countIncludePad;
+      const divisorOverride = this.divisorOverride;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.averagePoolBackward(grad, self.shape, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, 2) : null,
+      ];
+    }
+  };
+}
+let made_avg_pool2d_Backward: ReturnType<typeof make_avg_pool2d_Backward> | undefined;
+export function avg_pool2d_Backward() {
+  return (made_avg_pool2d_Backward ??= make_avg_pool2d_Backward());
+}
+
+function make_avg_pool3d_Backward() {
+  return class avg_pool3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AvgPool3DBackward0";
+    }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare ceilMode: boolean;
+    declare countIncludePad: boolean;
+    declare divisorOverride: number | null;
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ceilMode = this.ceilMode;
+      const countIncludePad = this.countIncludePad;
+      const divisorOverride = this.divisorOverride;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.averagePoolBackward(grad, self.shape, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, 3) : null,
+      ];
+    }
+  };
+}
+let made_avg_pool3d_Backward: ReturnType<typeof make_avg_pool3d_Backward> | undefined;
+export function avg_pool3d_Backward() {
+  return (made_avg_pool3d_Backward ??= make_avg_pool3d_Backward());
+}
+
+function make_avg_pool_backward_Backward() {
+  return class avg_pool_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AvgPool2DBackwardBackward0";
+    }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare ceilMode: boolean;
+    declare countIncludePad: boolean;
+    declare divisorOverride: number | null;
+    declare dims: number;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const ceilMode = this.ceilMode;
+      const countIncludePad = this.countIncludePad;
+      const dims = this.dims;
+      const divisorOverride = this.divisorOverride;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
+      return [
+        this.needs(0) ? F.averagePoolAgain(grad, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims) : null,
+      ];
+    }
+  };
+}
+let made_avg_pool_backward_Backward: ReturnType<typeof make_avg_pool_backward_Backward> | undefined;
+export function avg_pool_backward_Backward() {
+  return (made_avg_pool_backward_Backward ??= make_avg_pool_backward_Backward());
+}
+
+function make__adaptive_avg_pool2d_Backward() {
+  return class _adaptive_avg_pool2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveAvgPool2DBackward0";
+    }
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? F.adaptiveAverageBackward(grad, self.shape, 2) : null,
+      ];
+    }
+  };
+}
+let made__adaptive_avg_pool2d_Backward: ReturnType<typeof make__adaptive_avg_pool2d_Backward> | undefined;
+export function _adaptive_avg_pool2d_Backward() {
+  return (made__adaptive_avg_pool2d_Backward ??= make__adaptive_avg_pool2d_Backward());
+}
+
+function make__adaptive_avg_pool3d_Backward() {
+  return class _adaptive_avg_pool3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveAvgPool3DBackward0";
+    }
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = this.self;
+      return [
+        this.needs(0) ? F.adaptiveAverageBackward(grad, self.shape, 3) : null,
+      ];
+    }
+  };
+}
+let made__adaptive_avg_pool3d_Backward: ReturnType<typeof make__adaptive_avg_pool3d_Backward> | undefined;
+export function _adaptive_avg_pool3d_Backward() {
+  return (made__adaptive_avg_pool3d_Backward ??= make__adaptive_avg_pool3d_Backward());
+}
+
+function make_adaptive_avg_pool_backward_Backward() {
+  return class adaptive_avg_pool_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "AdaptiveAvgPool2DBackwardBackward0";
+    }
+    declare dims: number;
+    declare gradOutput: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const gradOutput = this.gradOutput;
+      return [
+        this.needs(0) ? F.adaptiveAverageAgain(grad, gradOutput.shape, dims) : null,
+      ];
+    }
+  };
+}
+let made_adaptive_avg_pool_backward_Backward: ReturnType<typeof make_adaptive_avg_pool_backward_Backward> | undefined;
+export function adaptive_avg_pool_backward_Backward() {
+  return (made_adaptive_avg_pool_backward_Backward ??= make_adaptive_avg_pool_backward_Backward());
+}
+
 function make_normal_Backward() {
   return class normal_Backward extends Node {
     constructor() {
@@ -7203,6 +7700,514 @@ function make_std_mean_unbiased_Backward() {
 let made_std_mean_unbiased_Backward: ReturnType<typeof make_std_mean_unbiased_Backward> | undefined;
 export function std_mean_unbiased_Backward() {
   return (made_std_mean_unbiased_Backward ??= make_std_mean_unbiased_Backward());
+}
+
+function make_reflection_pad1d_Backward() {
+  return class reflection_pad1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReflectionPad1DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.reflectionPadBackward(grad, self.shape, padding, 1) : null,
+      ];
+    }
+  };
+}
+let made_reflection_pad1d_Backward: ReturnType<typeof make_reflection_pad1d_Backward> | undefined;
+export function reflection_pad1d_Backward() {
+  return (made_reflection_pad1d_Backward ??= make_reflection_pad1d_Backward());
+}
+
+function make_reflection_pad2d_Backward() {
+  return class reflection_pad2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReflectionPad2DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.reflectionPadBackward(grad, self.shape, padding, 2) : null,
+      ];
+    }
+  };
+}
+let made_reflection_pad2d_Backward: ReturnType<typeof make_reflection_pad2d_Backward> | undefined;
+export function reflection_pad2d_Backward() {
+  return (made_reflection_pad2d_Backward ??= make_reflection_pad2d_Backward());
+}
+
+function make_reflection_pad3d_Backward() {
+  return class reflection_pad3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReflectionPad3DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.reflectionPadBackward(grad, self.shape, padding, 3) : null,
+      ];
+    }
+  };
+}
+let made_reflection_pad3d_Backward: ReturnType<typeof make_reflection_pad3d_Backward> | undefined;
+export function reflection_pad3d_Backward() {
+  return (made_reflection_pad3d_Backward ??= make_reflection_pad3d_Backward());
+}
+
+function make_replication_pad1d_Backward() {
+  return class replication_pad1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReplicationPad1DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.replicationPadBackward(grad, self.shape, padding, 1) : null,
+      ];
+    }
+  };
+}
+let made_replication_pad1d_Backward: ReturnType<typeof make_replication_pad1d_Backward> | undefined;
+export function replication_pad1d_Backward() {
+  return (made_replication_pad1d_Backward ??= make_replication_pad1d_Backward());
+}
+
+function make_replication_pad2d_Backward() {
+  return class replication_pad2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReplicationPad2DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.replicationPadBackward(grad, self.shape, padding, 2) : null,
+      ];
+    }
+  };
+}
+let made_replication_pad2d_Backward: ReturnType<typeof make_replication_pad2d_Backward> | undefined;
+export function replication_pad2d_Backward() {
+  return (made_replication_pad2d_Backward ??= make_replication_pad2d_Backward());
+}
+
+function make_replication_pad3d_Backward() {
+  return class replication_pad3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "ReplicationPad3DBackward0";
+    }
+    declare padding: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const padding = this.padding;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.replicationPadBackward(grad, self.shape, padding, 3) : null,
+      ];
+    }
+  };
+}
+let made_replication_pad3d_Backward: ReturnType<typeof make_replication_pad3d_Backward> | undefined;
+export function replication_pad3d_Backward() {
+  return (made_replication_pad3d_Backward ??= make_replication_pad3d_Backward());
+}
+
+function make_upsample_nearest1d_Backward() {
+  return class upsample_nearest1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearest1DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, false, outputSize, scales, 1) : null,
+      ];
+    }
+  };
+}
+let made_upsample_nearest1d_Backward: ReturnType<typeof make_upsample_nearest1d_Backward> | undefined;
+export function upsample_nearest1d_Backward() {
+  return (made_upsample_nearest1d_Backward ??= make_upsample_nearest1d_Backward());
+}
+
+function make_upsample_nearest2d_Backward() {
+  return class upsample_nearest2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearest2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, false, outputSize, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made_upsample_nearest2d_Backward: ReturnType<typeof make_upsample_nearest2d_Backward> | undefined;
+export function upsample_nearest2d_Backward() {
+  return (made_upsample_nearest2d_Backward ??= make_upsample_nearest2d_Backward());
+}
+
+function make_upsample_nearest3d_Backward() {
+  return class upsample_nearest3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearest3DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, false, outputSize, scales, 3) : null,
+      ];
+    }
+  };
+}
+let made_upsample_nearest3d_Backward: ReturnType<typeof make_upsample_nearest3d_Backward> | undefined;
+export function upsample_nearest3d_Backward() {
+  return (made_upsample_nearest3d_Backward ??= make_upsample_nearest3d_Backward());
+}
+
+function make__upsample_nearest_exact1d_Backward() {
+  return class _upsample_nearest_exact1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearestExact1DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, true, outputSize, scales, 1) : null,
+      ];
+    }
+  };
+}
+let made__upsample_nearest_exact1d_Backward: ReturnType<typeof make__upsample_nearest_exact1d_Backward> | undefined;
+export function _upsample_nearest_exact1d_Backward() {
+  return (made__upsample_nearest_exact1d_Backward ??= make__upsample_nearest_exact1d_Backward());
+}
+
+function make__upsample_nearest_exact2d_Backward() {
+  return class _upsample_nearest_exact2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearestExact2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, true, outputSize, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made__upsample_nearest_exact2d_Backward: ReturnType<typeof make__upsample_nearest_exact2d_Backward> | undefined;
+export function _upsample_nearest_exact2d_Backward() {
+  return (made__upsample_nearest_exact2d_Backward ??= make__upsample_nearest_exact2d_Backward());
+}
+
+function make__upsample_nearest_exact3d_Backward() {
+  return class _upsample_nearest_exact3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleNearestExact3DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.nearestBackward(grad, self.shape, true, outputSize, scales, 3) : null,
+      ];
+    }
+  };
+}
+let made__upsample_nearest_exact3d_Backward: ReturnType<typeof make__upsample_nearest_exact3d_Backward> | undefined;
+export function _upsample_nearest_exact3d_Backward() {
+  return (made__upsample_nearest_exact3d_Backward ??= make__upsample_nearest_exact3d_Backward());
+}
+
+function make_upsample_linear1d_Backward() {
+  return class upsample_linear1d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleLinear1DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 1) : null,
+      ];
+    }
+  };
+}
+let made_upsample_linear1d_Backward: ReturnType<typeof make_upsample_linear1d_Backward> | undefined;
+export function upsample_linear1d_Backward() {
+  return (made_upsample_linear1d_Backward ??= make_upsample_linear1d_Backward());
+}
+
+function make_upsample_bilinear2d_Backward() {
+  return class upsample_bilinear2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBilinear2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made_upsample_bilinear2d_Backward: ReturnType<typeof make_upsample_bilinear2d_Backward> | undefined;
+export function upsample_bilinear2d_Backward() {
+  return (made_upsample_bilinear2d_Backward ??= make_upsample_bilinear2d_Backward());
+}
+
+function make_upsample_trilinear3d_Backward() {
+  return class upsample_trilinear3d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleTrilinear3DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 3) : null,
+      ];
+    }
+  };
+}
+let made_upsample_trilinear3d_Backward: ReturnType<typeof make_upsample_trilinear3d_Backward> | undefined;
+export function upsample_trilinear3d_Backward() {
+  return (made_upsample_trilinear3d_Backward ??= make_upsample_trilinear3d_Backward());
+}
+
+function make_upsample_bicubic2d_Backward() {
+  return class upsample_bicubic2d_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBicubic2DBackward0";
+    }
+    declare outputSize: readonly number[];
+    declare alignCorners: boolean;
+    declare scales: readonly number[];
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const alignCorners = this.alignCorners;
+      const outputSize = this.outputSize;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.meansBackward(grad, self.shape, true, outputSize, alignCorners, scales, 2) : null,
+      ];
+    }
+  };
+}
+let made_upsample_bicubic2d_Backward: ReturnType<typeof make_upsample_bicubic2d_Backward> | undefined;
+export function upsample_bicubic2d_Backward() {
+  return (made_upsample_bicubic2d_Backward ??= make_upsample_bicubic2d_Backward());
+}
+
+function make_image_sample_Backward() {
+  return class image_sample_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBackward0";
+    }
+    declare mode: number;
+    declare front: readonly number[];
+    declare scales: readonly number[];
+    declare dims: number;
+    declare self: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const front = this.front;
+      const mode = this.mode;
+      const scales = this.scales;
+      const self = this.self;
+      return [
+        this.needs(0) ? F.imageSampleBackward(grad, self.shape, mode, front, scales, dims) : null,
+      ];
+    }
+  };
+}
+let made_image_sample_Backward: ReturnType<typeof make_image_sample_Backward> | undefined;
+export function image_sample_Backward() {
+  return (made_image_sample_Backward ??= make_image_sample_Backward());
+}
+
+function make_image_sample_backward_Backward() {
+  return class image_sample_backward_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "UpsampleBackwardBackward0";
+    }
+    declare mode: number;
+    declare front: readonly number[];
+    declare scales: readonly number[];
+    declare dims: number;
+    declare gradOutput: S.Geometry;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dims = this.dims;
+      const front = this.front;
+      const mode = this.mode;
+      const scales = this.scales;
+      const gradOutput = this.gradOutput;
+      return [
+        this.needs(0) ? F.imageSampleAgain(grad, gradOutput.shape, mode, front, scales, dims) : null,
+      ];
+    }
+  };
+}
+let made_image_sample_backward_Backward: ReturnType<typeof make_image_sample_backward_Backward> | undefined;
+export function image_sample_backward_Backward() {
+  return (made_image_sample_backward_Backward ??= make_image_sample_backward_Backward());
 }
 
 function make_cummax_Backward() {

@@ -6,6 +6,7 @@ import * as $T from "../src/autograd/tracking.ts";
 import * as $activations from "../src/dispatch/activations.ts";
 import * as $arith from "../src/dispatch/arith.ts";
 import * as $attention from "../src/dispatch/attention.ts";
+import * as $convolution from "../src/dispatch/convolution.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
 import * as $flip from "../src/dispatch/flip.ts";
@@ -20,7 +21,9 @@ import * as $normalization from "../src/dispatch/normalization.ts";
 import * as $norms from "../src/dispatch/norms.ts";
 import * as $numbers from "../src/dispatch/numbers.ts";
 import * as $order_statistics from "../src/dispatch/order-statistics.ts";
+import * as $padding from "../src/dispatch/padding.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
+import * as $pooling from "../src/dispatch/pooling.ts";
 import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
 import * as $ranges from "../src/dispatch/ranges.ts";
@@ -32,6 +35,7 @@ import * as $reduce_moments from "../src/dispatch/reduce-moments.ts";
 import * as $reduce_nan from "../src/dispatch/reduce-nan.ts";
 import * as $reduce_scan from "../src/dispatch/reduce-scan.ts";
 import * as $rounding from "../src/dispatch/rounding.ts";
+import * as $sampling from "../src/dispatch/sampling.ts";
 import * as $searching from "../src/dispatch/searching.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $sorting from "../src/dispatch/sorting.ts";
@@ -966,6 +970,101 @@ export function nn_functional_scaled_dot_product_attention(query: Tensor, key: T
   let r: Tensor;
   try { r = $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa); } catch (e) { $G.leaveAll(); throw e; }
   return $G.finish(r);
+}
+
+export function convolution(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], dilation: readonly number[], transposed: boolean, outputPadding: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("convolution", convolution), [input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(input) || requiresGrad(weight) || $T.tracks(bias)))) return $convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups);
+  const node = new ($N.convolution_Backward())();
+  $T.connect(node, [input, weight, bias]);
+  node.input = node.needs(1) ? $S.save(input) : null;
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
+  node.transposed = transposed;
+  node.outputPadding = outputPadding;
+  node.groups = groups;
+  node.inputGeometry = $S.geometry(input);
+  node.weightGeometry = $S.geometry(weight);
+  const r = $convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups);
+  return $T.record(r, node);
+}
+
+export function convolution_input_backward(gradOutput: Tensor, weight: Tensor, inputSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], transposed: boolean, outputPadding: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("convolution_input_backward", convolution_input_backward), [gradOutput, weight, inputSize, stride, padding, dilation, transposed, outputPadding, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(weight)))) return $convolution.inputGradient(gradOutput, weight, inputSize, stride, padding, dilation, transposed, outputPadding, groups);
+  const node = new ($N.convolution_input_backward_Backward())();
+  $T.connect(node, [gradOutput, weight]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
+  node.transposed = transposed;
+  node.outputPadding = outputPadding;
+  node.groups = groups;
+  node.weightGeometry = $S.geometry(weight);
+  const r = $convolution.inputGradient(gradOutput, weight, inputSize, stride, padding, dilation, transposed, outputPadding, groups);
+  return $T.record(r, node);
+}
+
+export function convolution_weight_backward(gradOutput: Tensor, input: Tensor, weightSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], transposed: boolean, outputPadding: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("convolution_weight_backward", convolution_weight_backward), [gradOutput, input, weightSize, stride, padding, dilation, transposed, outputPadding, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(input)))) return $convolution.weightGradient(gradOutput, input, weightSize, stride, padding, dilation, transposed, outputPadding, groups);
+  const node = new ($N.convolution_weight_backward_Backward())();
+  $T.connect(node, [gradOutput, input]);
+  node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
+  node.input = node.needs(0) ? $S.save(input) : null;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
+  node.transposed = transposed;
+  node.outputPadding = outputPadding;
+  node.groups = groups;
+  node.inputGeometry = $S.geometry(input);
+  const r = $convolution.weightGradient(gradOutput, input, weightSize, stride, padding, dilation, transposed, outputPadding, groups);
+  return $T.record(r, node);
+}
+
+export function nn_functional_conv1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: string | readonly number[], dilation: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv1d", nn_functional_conv1d), [input, weight, bias, stride, padding, dilation, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.conv1d(input, weight, bias, stride, padding, dilation, groups);
+}
+
+export function nn_functional_conv2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: string | readonly number[], dilation: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv2d", nn_functional_conv2d), [input, weight, bias, stride, padding, dilation, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.conv2d(input, weight, bias, stride, padding, dilation, groups);
+}
+
+export function nn_functional_conv3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: string | readonly number[], dilation: readonly number[], groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv3d", nn_functional_conv3d), [input, weight, bias, stride, padding, dilation, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.conv3d(input, weight, bias, stride, padding, dilation, groups);
+}
+
+export function nn_functional_conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], outputPadding: readonly number[], groups: number, dilation: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv_transpose1d", nn_functional_conv_transpose1d), [input, weight, bias, stride, padding, outputPadding, groups, dilation]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.convTranspose1d(input, weight, bias, stride, padding, outputPadding, groups, dilation);
+}
+
+export function nn_functional_conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], outputPadding: readonly number[], groups: number, dilation: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv_transpose2d", nn_functional_conv_transpose2d), [input, weight, bias, stride, padding, outputPadding, groups, dilation]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.convTranspose2d(input, weight, bias, stride, padding, outputPadding, groups, dilation);
+}
+
+export function nn_functional_conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | null, stride: readonly number[], padding: readonly number[], outputPadding: readonly number[], groups: number, dilation: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_conv_transpose3d", nn_functional_conv_transpose3d), [input, weight, bias, stride, padding, outputPadding, groups, dilation]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.convTranspose3d(input, weight, bias, stride, padding, outputPadding, groups, dilation);
+}
+
+export function constant_pad_nd(self: Tensor, pad: readonly number[], value: Scalar): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("constant_pad_nd", constant_pad_nd), [self, pad, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $padding.constantPad(self, pad, value);
+  const node = new ($N.constant_pad_nd_Backward())();
+  $T.connect(node, [self]);
+  node.pad = pad;
+  const r = $padding.constantPad(self, pad, value);
+  return $T.record(r, node);
 }
 
 export function _embedding(weight: Tensor, indices: Tensor, paddingIdx: number, scaleGradByFreq: boolean): Tensor {
@@ -6130,6 +6229,230 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
   return $T.record(r, node);
 }
 
+export function max_pool2d_with_indices(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool2d_with_indices", max_pool2d_with_indices), [self, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
+  const node = new ($N.max_pool2d_with_indices_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function max_pool3d_with_indices(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool3d_with_indices", max_pool3d_with_indices), [self, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
+  const node = new ($N.max_pool3d_with_indices_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function adaptive_max_pool2d(self: Tensor, outputSize: readonly number[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("adaptive_max_pool2d", adaptive_max_pool2d), [self, outputSize]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveMaxPool2d(self, outputSize);
+  const node = new ($N.adaptive_max_pool2d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveMaxPool2d(self, outputSize);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function adaptive_max_pool3d(self: Tensor, outputSize: readonly number[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("adaptive_max_pool3d", adaptive_max_pool3d), [self, outputSize]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveMaxPool3d(self, outputSize);
+  const node = new ($N.adaptive_max_pool3d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveMaxPool3d(self, outputSize);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  const node = new ($N.max_pool_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.indices = $S.save(indices);
+  node.dims = dims;
+  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  return $T.record(r, node);
+}
+
+export function avg_pool2d(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("avg_pool2d", avg_pool2d), [self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.avgPool2d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  const node = new ($N.avg_pool2d_Backward())();
+  $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.ceilMode = ceilMode;
+  node.countIncludePad = countIncludePad;
+  node.divisorOverride = divisorOverride;
+  node.self = $S.geometry(self);
+  const r = $pooling.avgPool2d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  return $T.record(r, node);
+}
+
+export function avg_pool3d(self: Tensor, kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("avg_pool3d", avg_pool3d), [self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.avgPool3d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  const node = new ($N.avg_pool3d_Backward())();
+  $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.ceilMode = ceilMode;
+  node.countIncludePad = countIncludePad;
+  node.divisorOverride = divisorOverride;
+  node.self = $S.geometry(self);
+  const r = $pooling.avgPool3d(self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+  return $T.record(r, node);
+}
+
+export function avg_pool_backward(gradOutput: Tensor, inputSize: readonly number[], kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null, dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("avg_pool_backward", avg_pool_backward), [gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.avgPoolBackward(gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims);
+  const node = new ($N.avg_pool_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.ceilMode = ceilMode;
+  node.countIncludePad = countIncludePad;
+  node.divisorOverride = divisorOverride;
+  node.dims = dims;
+  const r = $pooling.avgPoolBackward(gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims);
+  return $T.record(r, node);
+}
+
+export function _adaptive_avg_pool2d(self: Tensor, outputSize: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_adaptive_avg_pool2d", _adaptive_avg_pool2d), [self, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveAvgPool2d(self, outputSize);
+  const node = new ($N._adaptive_avg_pool2d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveAvgPool2d(self, outputSize);
+  return $T.record(r, node);
+}
+
+export function _adaptive_avg_pool3d(self: Tensor, outputSize: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_adaptive_avg_pool3d", _adaptive_avg_pool3d), [self, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveAvgPool3d(self, outputSize);
+  const node = new ($N._adaptive_avg_pool3d_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = $pooling.adaptiveAvgPool3d(self, outputSize);
+  return $T.record(r, node);
+}
+
+export function adaptive_avg_pool_backward(gradOutput: Tensor, inputSize: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("adaptive_avg_pool_backward", adaptive_avg_pool_backward), [gradOutput, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.adaptiveAvgPoolBackward(gradOutput, inputSize, dims);
+  const node = new ($N.adaptive_avg_pool_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.dims = dims;
+  node.gradOutput = $S.geometry(gradOutput);
+  const r = $pooling.adaptiveAvgPoolBackward(gradOutput, inputSize, dims);
+  return $T.record(r, node);
+}
+
+export function nn_functional_max_pool1d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool1d", nn_functional_max_pool1d), [input, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.maxPool1d(input, kernelSize, stride, padding, dilation, ceilMode);
+}
+
+export function nn_functional_max_pool1d_indices(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean, returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool1d_indices", nn_functional_max_pool1d_indices), [input, kernelSize, stride, padding, dilation, ceilMode, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.maxPool1dIndices(input, kernelSize, stride, padding, dilation, ceilMode, returnIndices);
+}
+
+export function nn_functional_max_pool2d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool2d", nn_functional_max_pool2d), [input, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.maxPool2d(input, kernelSize, stride, padding, dilation, ceilMode);
+}
+
+export function nn_functional_max_pool2d_indices(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean, returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool2d_indices", nn_functional_max_pool2d_indices), [input, kernelSize, stride, padding, dilation, ceilMode, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.maxPool2dIndices(input, kernelSize, stride, padding, dilation, ceilMode, returnIndices);
+}
+
+export function nn_functional_max_pool3d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool3d", nn_functional_max_pool3d), [input, kernelSize, stride, padding, dilation, ceilMode]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.maxPool3d(input, kernelSize, stride, padding, dilation, ceilMode);
+}
+
+export function nn_functional_max_pool3d_indices(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], dilation: readonly number[], ceilMode: boolean, returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_max_pool3d_indices", nn_functional_max_pool3d_indices), [input, kernelSize, stride, padding, dilation, ceilMode, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.maxPool3dIndices(input, kernelSize, stride, padding, dilation, ceilMode, returnIndices);
+}
+
+export function nn_functional_avg_pool1d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], ceilMode: boolean, countIncludePad: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_avg_pool1d", nn_functional_avg_pool1d), [input, kernelSize, stride, padding, ceilMode, countIncludePad]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.avgPool1d(input, kernelSize, stride, padding, ceilMode, countIncludePad);
+}
+
+export function nn_functional_avg_pool2d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_avg_pool2d", nn_functional_avg_pool2d), [input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.avgPool2d(input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+}
+
+export function nn_functional_avg_pool3d(input: Tensor, kernelSize: readonly number[], stride: readonly number[] | null, padding: readonly number[], ceilMode: boolean, countIncludePad: boolean, divisorOverride: number | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_avg_pool3d", nn_functional_avg_pool3d), [input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.avgPool3d(input, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride);
+}
+
+export function nn_functional_adaptive_avg_pool1d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_avg_pool1d", nn_functional_adaptive_avg_pool1d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveAvgPool1d(input, outputSize);
+}
+
+export function nn_functional_adaptive_avg_pool2d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_avg_pool2d", nn_functional_adaptive_avg_pool2d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveAvgPool2d(input, outputSize);
+}
+
+export function nn_functional_adaptive_avg_pool3d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_avg_pool3d", nn_functional_adaptive_avg_pool3d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveAvgPool3d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool1d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool1d", nn_functional_adaptive_max_pool1d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveMaxPool1d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool1d_indices(input: Tensor, outputSize: readonly (number | null)[], returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool1d_indices", nn_functional_adaptive_max_pool1d_indices), [input, outputSize, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.adaptiveMaxPool1dIndices(input, outputSize, returnIndices);
+}
+
+export function nn_functional_adaptive_max_pool2d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool2d", nn_functional_adaptive_max_pool2d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveMaxPool2d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool2d_indices(input: Tensor, outputSize: readonly (number | null)[], returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool2d_indices", nn_functional_adaptive_max_pool2d_indices), [input, outputSize, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.adaptiveMaxPool2dIndices(input, outputSize, returnIndices);
+}
+
+export function nn_functional_adaptive_max_pool3d(input: Tensor, outputSize: readonly (number | null)[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool3d", nn_functional_adaptive_max_pool3d), [input, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.adaptiveMaxPool3d(input, outputSize);
+}
+
+export function nn_functional_adaptive_max_pool3d_indices(input: Tensor, outputSize: readonly (number | null)[], returnIndices: boolean): Tensor[] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_adaptive_max_pool3d_indices", nn_functional_adaptive_max_pool3d_indices), [input, outputSize, returnIndices]); if (r !== $A.PROCEED) return r as Tensor[]; }
+  return $C.adaptiveMaxPool3dIndices(input, outputSize, returnIndices);
+}
+
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("rand", rand), [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -6947,6 +7270,264 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   const r = $reduce_moments.stdMeanUnbiased(self, unbiased);
   node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
   return $T.record(r, node);
+}
+
+export function reflection_pad1d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad1d", reflection_pad1d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad1d(self, padding);
+  const node = new ($N.reflection_pad1d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.reflectionPad1d(self, padding);
+  return $T.record(r, node);
+}
+
+export function reflection_pad2d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad2d", reflection_pad2d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad2d(self, padding);
+  const node = new ($N.reflection_pad2d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.reflectionPad2d(self, padding);
+  return $T.record(r, node);
+}
+
+export function reflection_pad3d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad3d", reflection_pad3d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad3d(self, padding);
+  const node = new ($N.reflection_pad3d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.reflectionPad3d(self, padding);
+  return $T.record(r, node);
+}
+
+export function replication_pad1d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("replication_pad1d", replication_pad1d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.replicationPad1d(self, padding);
+  const node = new ($N.replication_pad1d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.replicationPad1d(self, padding);
+  return $T.record(r, node);
+}
+
+export function replication_pad2d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("replication_pad2d", replication_pad2d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.replicationPad2d(self, padding);
+  const node = new ($N.replication_pad2d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.replicationPad2d(self, padding);
+  return $T.record(r, node);
+}
+
+export function replication_pad3d(self: Tensor, padding: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("replication_pad3d", replication_pad3d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.replicationPad3d(self, padding);
+  const node = new ($N.replication_pad3d_Backward())();
+  $T.connect(node, [self]);
+  node.padding = padding;
+  node.self = $S.geometry(self);
+  const r = $sampling.replicationPad3d(self, padding);
+  return $T.record(r, node);
+}
+
+export function upsample_nearest1d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_nearest1d", upsample_nearest1d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearest1d(self, outputSize, scales);
+  const node = new ($N.upsample_nearest1d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearest1d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_nearest2d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_nearest2d", upsample_nearest2d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearest2d(self, outputSize, scales);
+  const node = new ($N.upsample_nearest2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearest2d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_nearest3d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_nearest3d", upsample_nearest3d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearest3d(self, outputSize, scales);
+  const node = new ($N.upsample_nearest3d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearest3d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function _upsample_nearest_exact1d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_upsample_nearest_exact1d", _upsample_nearest_exact1d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearestExact1d(self, outputSize, scales);
+  const node = new ($N._upsample_nearest_exact1d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearestExact1d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function _upsample_nearest_exact2d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_upsample_nearest_exact2d", _upsample_nearest_exact2d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearestExact2d(self, outputSize, scales);
+  const node = new ($N._upsample_nearest_exact2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearestExact2d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function _upsample_nearest_exact3d(self: Tensor, outputSize: readonly number[], scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_upsample_nearest_exact3d", _upsample_nearest_exact3d), [self, outputSize, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleNearestExact3d(self, outputSize, scales);
+  const node = new ($N._upsample_nearest_exact3d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleNearestExact3d(self, outputSize, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_linear1d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_linear1d", upsample_linear1d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleLinear1d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_linear1d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleLinear1d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_bilinear2d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_bilinear2d", upsample_bilinear2d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleBilinear2d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_bilinear2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleBilinear2d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_trilinear3d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_trilinear3d", upsample_trilinear3d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleTrilinear3d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_trilinear3d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleTrilinear3d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function upsample_bicubic2d(self: Tensor, outputSize: readonly number[], alignCorners: boolean, scales: readonly number[]): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("upsample_bicubic2d", upsample_bicubic2d), [self, outputSize, alignCorners, scales]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.upsampleBicubic2d(self, outputSize, alignCorners, scales);
+  const node = new ($N.upsample_bicubic2d_Backward())();
+  $T.connect(node, [self]);
+  node.outputSize = outputSize;
+  node.alignCorners = alignCorners;
+  node.scales = scales;
+  node.self = $S.geometry(self);
+  const r = $sampling.upsampleBicubic2d(self, outputSize, alignCorners, scales);
+  return $T.record(r, node);
+}
+
+export function image_sample(self: Tensor, outputSize: readonly number[], mode: number, front: readonly number[], scales: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("image_sample", image_sample), [self, outputSize, mode, front, scales, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.imageSample(self, outputSize, mode, front, scales, dims);
+  const node = new ($N.image_sample_Backward())();
+  $T.connect(node, [self]);
+  node.mode = mode;
+  node.front = front;
+  node.scales = scales;
+  node.dims = dims;
+  node.self = $S.geometry(self);
+  const r = $sampling.imageSample(self, outputSize, mode, front, scales, dims);
+  return $T.record(r, node);
+}
+
+export function image_sample_backward(gradOutput: Tensor, inputSize: readonly number[], mode: number, front: readonly number[], scales: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("image_sample_backward", image_sample_backward), [gradOutput, inputSize, mode, front, scales, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $sampling.imageSampleBackward(gradOutput, inputSize, mode, front, scales, dims);
+  const node = new ($N.image_sample_backward_Backward())();
+  $T.connect(node, [gradOutput]);
+  node.mode = mode;
+  node.front = front;
+  node.scales = scales;
+  node.dims = dims;
+  node.gradOutput = $S.geometry(gradOutput);
+  const r = $sampling.imageSampleBackward(gradOutput, inputSize, mode, front, scales, dims);
+  return $T.record(r, node);
+}
+
+export function nn_functional_pad(input: Tensor, pad: readonly number[], mode: string, value: Scalar | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pad", nn_functional_pad), [input, pad, mode, value]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.functionalPad(input, pad, mode, value);
+}
+
+export function nn_functional_interpolate(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_interpolate", nn_functional_interpolate), [input, size, scaleFactor, mode, alignCorners, recomputeScaleFactor, antialias]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.interpolate(input, size, scaleFactor, mode, alignCorners, recomputeScaleFactor, antialias);
+}
+
+export function nn_functional_upsample(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null, mode: string, alignCorners: boolean | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_upsample", nn_functional_upsample), [input, size, scaleFactor, mode, alignCorners]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.upsample(input, size, scaleFactor, mode, alignCorners);
+}
+
+export function nn_functional_upsample_nearest(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_upsample_nearest", nn_functional_upsample_nearest), [input, size, scaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.upsampleNearest(input, size, scaleFactor);
+}
+
+export function nn_functional_upsample_bilinear(input: Tensor, size: number | readonly number[] | null, scaleFactor: number | readonly number[] | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_upsample_bilinear", nn_functional_upsample_bilinear), [input, size, scaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.upsampleBilinear(input, size, scaleFactor);
+}
+
+export function nn_functional_pixel_shuffle(input: Tensor, upscaleFactor: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pixel_shuffle", nn_functional_pixel_shuffle), [input, upscaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.pixelShuffle(input, upscaleFactor);
+}
+
+export function nn_functional_pixel_unshuffle(input: Tensor, downscaleFactor: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_pixel_unshuffle", nn_functional_pixel_unshuffle), [input, downscaleFactor]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.pixelUnshuffle(input, downscaleFactor);
+}
+
+export function nn_functional_channel_shuffle(input: Tensor, groups: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_channel_shuffle", nn_functional_channel_shuffle), [input, groups]); if (r !== $A.PROCEED) return r as Tensor; }
+  return $C.channelShuffle(input, groups);
 }
 
 export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
@@ -8573,6 +9154,16 @@ glu ["glu","glu","","op",["self","dim"]]
 _scaled_dot_product_flash_attention_for_cpu ["_scaled_dot_product_flash_attention_for_cpu","_scaledDotProductFlashAttentionForCpu","","op",["query","key","value","attnMask","isCausal","scale"],[[0,1,2,3],[],[]]]
 _scaled_dot_product_flash_attention_for_cpu_backward ["_scaled_dot_product_flash_attention_for_cpu_backward","_scaledDotProductFlashAttentionForCpuBackward","","op",["gradOut","query","key","value","attnMask","out","logsumexp","isCausal","scale"],[[0,1,2,3,4,5,6],[],[]]]
 nn_functional_scaled_dot_product_attention ["scaled_dot_product_attention","scaledDotProductAttention","","composite",["query","key","value","attnMask","dropoutP","isCausal","scale","enableGqa"],null,null,null,"nn.functional"]
+convolution ["convolution","convolution","","op",["input","weight","bias","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1,2],[],[]]]
+convolution_input_backward ["convolution_input_backward","convolutionInputBackward","","op",["gradOutput","weight","inputSize","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1],[],[]]]
+convolution_weight_backward ["convolution_weight_backward","convolutionWeightBackward","","op",["gradOutput","input","weightSize","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1],[],[]]]
+nn_functional_conv1d ["conv1d","conv1d","","composite",["input","weight","bias","stride","padding","dilation","groups"],null,null,null,"nn.functional"]
+nn_functional_conv2d ["conv2d","conv2d","","composite",["input","weight","bias","stride","padding","dilation","groups"],null,null,null,"nn.functional"]
+nn_functional_conv3d ["conv3d","conv3d","","composite",["input","weight","bias","stride","padding","dilation","groups"],null,null,null,"nn.functional"]
+nn_functional_conv_transpose1d ["conv_transpose1d","convTranspose1d","","composite",["input","weight","bias","stride","padding","outputPadding","groups","dilation"],null,null,null,"nn.functional"]
+nn_functional_conv_transpose2d ["conv_transpose2d","convTranspose2d","","composite",["input","weight","bias","stride","padding","outputPadding","groups","dilation"],null,null,null,"nn.functional"]
+nn_functional_conv_transpose3d ["conv_transpose3d","convTranspose3d","","composite",["input","weight","bias","stride","padding","outputPadding","groups","dilation"],null,null,null,"nn.functional"]
+constant_pad_nd ["constant_pad_nd","constantPadNd","","op",["self","pad","value"]]
 _embedding ["_embedding","_embedding","","op",["weight","indices","paddingIdx","scaleGradByFreq"],[[0,1],[],[]]]
 nn_functional_embedding ["embedding","embedding","","composite",["input","weight","paddingIdx","maxNorm","normType","scaleGradByFreq","sparse"],null,null,null,"nn.functional"]
 nn_functional_embedding_bag ["embedding_bag","embeddingBag","","composite",["input","weight","offsets","maxNorm","normType","scaleGradByFreq","mode","sparse","perSampleWeights","includeLastOffset","paddingIdx"],null,null,null,"nn.functional"]
@@ -8952,6 +9543,35 @@ clamp_Tensor_ ["clamp_","clamp","Tensor","pointwise",["self","min","max"],[[0,1,
 clamp ["clamp","clamp","","pointwise",["self","min","max","out"],[[0],[3],[]]]
 clamp_ ["clamp_","clamp","","pointwise",["self","min","max"]]
 where ["where","where","","pointwise",["condition","self","other","out"],[[0,1,2],[3],[]]]
+max_pool2d_with_indices ["max_pool2d_with_indices","maxPool2dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
+max_pool3d_with_indices ["max_pool3d_with_indices","maxPool3dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
+adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","op",["self","outputSize"]]
+adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","op",["self","outputSize"]]
+max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","dims"],[[0,1],[],[]]]
+avg_pool2d ["avg_pool2d","avgPool2d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
+avg_pool3d ["avg_pool3d","avgPool3d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
+avg_pool_backward ["avg_pool_backward","avgPoolBackward","","op",["gradOutput","inputSize","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride","dims"]]
+_adaptive_avg_pool2d ["_adaptive_avg_pool2d","_adaptiveAvgPool2d","","op",["self","outputSize"]]
+_adaptive_avg_pool3d ["_adaptive_avg_pool3d","_adaptiveAvgPool3d","","op",["self","outputSize"]]
+adaptive_avg_pool_backward ["adaptive_avg_pool_backward","adaptiveAvgPoolBackward","","op",["gradOutput","inputSize","dims"]]
+nn_functional_max_pool1d ["max_pool1d","maxPool1d","","composite",["input","kernelSize","stride","padding","dilation","ceilMode"],null,null,null,"nn.functional"]
+nn_functional_max_pool1d_indices ["max_pool1d","maxPool1d","indices","composite",["input","kernelSize","stride","padding","dilation","ceilMode","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_max_pool2d ["max_pool2d","maxPool2d","","composite",["input","kernelSize","stride","padding","dilation","ceilMode"],null,null,null,"nn.functional"]
+nn_functional_max_pool2d_indices ["max_pool2d","maxPool2d","indices","composite",["input","kernelSize","stride","padding","dilation","ceilMode","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_max_pool3d ["max_pool3d","maxPool3d","","composite",["input","kernelSize","stride","padding","dilation","ceilMode"],null,null,null,"nn.functional"]
+nn_functional_max_pool3d_indices ["max_pool3d","maxPool3d","indices","composite",["input","kernelSize","stride","padding","dilation","ceilMode","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_avg_pool1d ["avg_pool1d","avgPool1d","","composite",["input","kernelSize","stride","padding","ceilMode","countIncludePad"],null,null,null,"nn.functional"]
+nn_functional_avg_pool2d ["avg_pool2d","avgPool2d","","composite",["input","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"],null,null,null,"nn.functional"]
+nn_functional_avg_pool3d ["avg_pool3d","avgPool3d","","composite",["input","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"],null,null,null,"nn.functional"]
+nn_functional_adaptive_avg_pool1d ["adaptive_avg_pool1d","adaptiveAvgPool1d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_avg_pool2d ["adaptive_avg_pool2d","adaptiveAvgPool2d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_avg_pool3d ["adaptive_avg_pool3d","adaptiveAvgPool3d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool1d ["adaptive_max_pool1d","adaptiveMaxPool1d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool1d_indices ["adaptive_max_pool1d","adaptiveMaxPool1d","indices","composite",["input","outputSize","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool2d_indices ["adaptive_max_pool2d","adaptiveMaxPool2d","indices","composite",["input","outputSize","returnIndices"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","composite",["input","outputSize"],null,null,null,"nn.functional"]
+nn_functional_adaptive_max_pool3d_indices ["adaptive_max_pool3d","adaptiveMaxPool3d","indices","composite",["input","outputSize","returnIndices"],null,null,null,"nn.functional"]
 rand ["rand","rand","","factory",["size","generator","dtype","device","requiresGrad","out"],null,3]
 randn ["randn","randn","","factory",["size","generator","dtype","device","requiresGrad","out"],null,3]
 randint ["randint","randint","","factory",["high","size","generator","dtype","device","requiresGrad","out"],null,4]
@@ -9018,6 +9638,32 @@ var_mean_unbiased ["var_mean","varMean","unbiased","op",["self","unbiased"]]
 std_mean_dim ["std_mean","stdMean","dim","op",["self","dim","unbiased","keepdim"]]
 std_mean_correction ["std_mean","stdMean","correction","op",["self","dim","correction","keepdim"]]
 std_mean_unbiased ["std_mean","stdMean","unbiased","op",["self","unbiased"]]
+reflection_pad1d ["reflection_pad1d","reflectionPad1d","","op",["self","padding"]]
+reflection_pad2d ["reflection_pad2d","reflectionPad2d","","op",["self","padding"]]
+reflection_pad3d ["reflection_pad3d","reflectionPad3d","","op",["self","padding"]]
+replication_pad1d ["replication_pad1d","replicationPad1d","","op",["self","padding"]]
+replication_pad2d ["replication_pad2d","replicationPad2d","","op",["self","padding"]]
+replication_pad3d ["replication_pad3d","replicationPad3d","","op",["self","padding"]]
+upsample_nearest1d ["upsample_nearest1d","upsampleNearest1d","","op",["self","outputSize","scales"]]
+upsample_nearest2d ["upsample_nearest2d","upsampleNearest2d","","op",["self","outputSize","scales"]]
+upsample_nearest3d ["upsample_nearest3d","upsampleNearest3d","","op",["self","outputSize","scales"]]
+_upsample_nearest_exact1d ["_upsample_nearest_exact1d","_upsampleNearestExact1d","","op",["self","outputSize","scales"]]
+_upsample_nearest_exact2d ["_upsample_nearest_exact2d","_upsampleNearestExact2d","","op",["self","outputSize","scales"]]
+_upsample_nearest_exact3d ["_upsample_nearest_exact3d","_upsampleNearestExact3d","","op",["self","outputSize","scales"]]
+upsample_linear1d ["upsample_linear1d","upsampleLinear1d","","op",["self","outputSize","alignCorners","scales"]]
+upsample_bilinear2d ["upsample_bilinear2d","upsampleBilinear2d","","op",["self","outputSize","alignCorners","scales"]]
+upsample_trilinear3d ["upsample_trilinear3d","upsampleTrilinear3d","","op",["self","outputSize","alignCorners","scales"]]
+upsample_bicubic2d ["upsample_bicubic2d","upsampleBicubic2d","","op",["self","outputSize","alignCorners","scales"]]
+image_sample ["image_sample","imageSample","","op",["self","outputSize","mode","front","scales","dims"]]
+image_sample_backward ["image_sample_backward","imageSampleBackward","","op",["gradOutput","inputSize","mode","front","scales","dims"]]
+nn_functional_pad ["pad","pad","","composite",["input","pad","mode","value"],null,null,null,"nn.functional"]
+nn_functional_interpolate ["interpolate","interpolate","","composite",["input","size","scaleFactor","mode","alignCorners","recomputeScaleFactor","antialias"],null,null,null,"nn.functional"]
+nn_functional_upsample ["upsample","upsample","","composite",["input","size","scaleFactor","mode","alignCorners"],null,null,null,"nn.functional"]
+nn_functional_upsample_nearest ["upsample_nearest","upsampleNearest","","composite",["input","size","scaleFactor"],null,null,null,"nn.functional"]
+nn_functional_upsample_bilinear ["upsample_bilinear","upsampleBilinear","","composite",["input","size","scaleFactor"],null,null,null,"nn.functional"]
+nn_functional_pixel_shuffle ["pixel_shuffle","pixelShuffle","","composite",["input","upscaleFactor"],null,null,null,"nn.functional"]
+nn_functional_pixel_unshuffle ["pixel_unshuffle","pixelUnshuffle","","composite",["input","downscaleFactor"],null,null,null,"nn.functional"]
+nn_functional_channel_shuffle ["channel_shuffle","channelShuffle","","composite",["input","groups"],null,null,null,"nn.functional"]
 cummax ["cummax","cummax","","op",["self","dim","out"],[[0],[2],[]]]
 cummin ["cummin","cummin","","op",["self","dim","out"],[[0],[2],[]]]
 logcumsumexp ["logcumsumexp","logcumsumexp","","op",["self","dim","out"],[[0],[2],[]]]

@@ -3013,6 +3013,176 @@ export interface ScaledDotProductAttentionOptions {
   enableGqa?: boolean;
 }
 
+export interface Conv1dArgs {
+  input: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface Conv1dWeightArgs {
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface BiasStridePaddingDilationGroupsOptions {
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface StridePaddingDilationGroupsOptions {
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface PaddingDilationGroupsOptions {
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface DilationGroupsOptions {
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface GroupsOptions {
+  groups?: number;
+}
+
+export interface Conv2dArgs {
+  input: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface Conv3dArgs {
+  input: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: string | number | readonly number[];
+  dilation?: number | readonly number[];
+  groups?: number;
+}
+
+export interface ConvTranspose1dArgs {
+  input: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface ConvTranspose1dWeightArgs {
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface ConvTranspose1dBiasOptions {
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface StridePaddingOutputPaddingGroupsDilationOptions {
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface PaddingOutputPaddingGroupsDilationOptions {
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface OutputPaddingGroupsDilationOptions {
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface GroupsDilationOptions {
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface DilationOptions {
+  dilation?: number | readonly number[];
+}
+
+export interface ConvTranspose2dArgs {
+  input: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface ConvTranspose3dArgs {
+  input: Tensor;
+  weight: Tensor;
+  bias?: Tensor | null;
+  stride?: number | readonly number[];
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  outputPadding?: number | readonly number[];
+  groups?: number;
+  dilation?: number | readonly number[];
+}
+
+export interface ConstantPadNdArgs {
+  pad: number | readonly number[];
+  value?: Scalar;
+}
+
 export interface EmbeddingArgs {
   input: Tensor | IndexList;
   weight: Tensor;
@@ -5085,6 +5255,308 @@ export interface WhereOtherTensorScalarArgs {
   out?: Tensor;
 }
 
+export interface MaxPool1dArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface MaxPool1dKernelSizeArgs {
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface StridePaddingDilationCeilModeOptions {
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface PaddingDilationCeilModeOptions {
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface DilationCeilModeOptions {
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface CeilModeOptions {
+  ceilMode?: boolean;
+}
+
+export interface MaxPool1dIndicesArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool1dKernelSizeIntsArgs {
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool1dStrideArgs {
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool1dPaddingArgs {
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool1dDilationArgs {
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool1dCeilModeArgs {
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool1dReturnIndicesArgs {
+  returnIndices: boolean;
+}
+
+export interface MaxPool2dArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface MaxPool2dIndicesArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface MaxPool3dArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+}
+
+export interface MaxPool3dIndicesArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  dilation?: number | readonly number[];
+  ceilMode?: boolean;
+  returnIndices: boolean;
+}
+
+export interface AvgPool1dArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+}
+
+export interface AvgPool1dKernelSizeArgs {
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+}
+
+export interface AvgPool1dStrideOptions {
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+}
+
+export interface AvgPool1dPaddingOptions {
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+}
+
+export interface AvgPool1dCeilModeOptions {
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+}
+
+export interface AvgPool1dCountIncludePadOptions {
+  countIncludePad?: boolean;
+}
+
+export interface AvgPool2dArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface AvgPool2dKernelSizeArgs {
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface StridePaddingCeilModeCountIncludePadDivisorOverrideOptions {
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface PaddingCeilModeCountIncludePadDivisorOverrideOptions {
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface CeilModeCountIncludePadDivisorOverrideOptions {
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface CountIncludePadDivisorOverrideOptions {
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface DivisorOverrideOptions {
+  divisorOverride?: number | null;
+}
+
+export interface AvgPool3dArgs {
+  input: Tensor;
+  kernelSize: number | readonly number[];
+  stride?: number | readonly number[] | null;
+  /** "same" | "valid" */
+  padding?: number | readonly number[];
+  ceilMode?: boolean;
+  countIncludePad?: boolean;
+  divisorOverride?: number | null;
+}
+
+export interface AdaptiveAvgPool1dArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveAvgPool1dOutputSizeArgs {
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveAvgPool2dArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveAvgPool3dArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveMaxPool1dArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveMaxPool1dIndicesArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+  returnIndices: boolean;
+}
+
+export interface AdaptiveMaxPool1dOutputSizeArgs {
+  outputSize: number | null | readonly (number | null)[];
+  returnIndices: boolean;
+}
+
+export interface AdaptiveMaxPool2dArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveMaxPool2dIndicesArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+  returnIndices: boolean;
+}
+
+export interface AdaptiveMaxPool3dArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+}
+
+export interface AdaptiveMaxPool3dIndicesArgs {
+  input: Tensor;
+  outputSize: number | null | readonly (number | null)[];
+  returnIndices: boolean;
+}
+
 export interface RandArgs {
   size: readonly number[];
   /** The generator that the random numbers come from; the default one unless given. */
@@ -5464,6 +5936,155 @@ export interface StdMeanCorrectionArgs {
 export interface StdMeanUnbiasedArgs {
   /** Divide by one less than the number of elements. */
   unbiased?: boolean;
+}
+
+export interface PadArgs {
+  input: Tensor;
+  pad: number | readonly number[];
+  mode?: string;
+  value?: Scalar | null;
+}
+
+export interface PadPadArgs {
+  pad: number | readonly number[];
+  mode?: string;
+  value?: Scalar | null;
+}
+
+export interface PadModeOptions {
+  mode?: string;
+  value?: Scalar | null;
+}
+
+export interface PadValueOptions {
+  value?: Scalar | null;
+}
+
+export interface InterpolateArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateSizeOptions {
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateScaleFactorOptions {
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateModeOptions {
+  mode?: string;
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateAlignCornersOptions {
+  alignCorners?: boolean | null;
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateRecomputeScaleFactorOptions {
+  recomputeScaleFactor?: boolean | null;
+  antialias?: boolean;
+}
+
+export interface InterpolateAntialiasOptions {
+  antialias?: boolean;
+}
+
+export interface UpsampleArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleSizeOptions {
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleScaleFactorOptions {
+  scaleFactor?: number | readonly number[] | null;
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleModeOptions {
+  mode?: string;
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleAlignCornersOptions {
+  alignCorners?: boolean | null;
+}
+
+export interface UpsampleNearestArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface SizeScaleFactorOptions {
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface ScaleFactorOptions {
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface UpsampleBilinearArgs {
+  input: Tensor;
+  size?: number | readonly number[] | null;
+  scaleFactor?: number | readonly number[] | null;
+}
+
+export interface PixelShuffleArgs {
+  input: Tensor;
+  upscaleFactor: number;
+}
+
+export interface PixelShuffleUpscaleFactorArgs {
+  upscaleFactor: number;
+}
+
+export interface PixelUnshuffleArgs {
+  input: Tensor;
+  downscaleFactor: number;
+}
+
+export interface PixelUnshuffleDownscaleFactorArgs {
+  downscaleFactor: number;
+}
+
+export interface ChannelShuffleArgs {
+  input: Tensor;
+  groups: number;
+}
+
+export interface ChannelShuffleGroupsArgs {
+  groups: number;
 }
 
 export interface SearchsortedArgs {

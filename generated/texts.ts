@@ -387,6 +387,441 @@ export function multiOutputViewInPlace(op: string | undefined, what: Part): Runt
   return new RuntimeError(`${part(what)} This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.`, { op, code: "multi_output_view" });
 }
 
+/** Expected {unbatched}D (unbatched) or {batched}D (batched) input to {name}, but got input of size: {size} */
+export function convDims(op: string | undefined, unbatched: Part, batched: Part, name: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(unbatched)}D (unbatched) or ${part(batched)}D (batched) input to ${part(name)}, but got input of size: ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** Input type ({input}) and bias type ({bias}) should be the same */
+export function convBiasDtype(op: string | undefined, input: Part, bias: Part): RuntimeError {
+  return new RuntimeError(`Input type (${part(input)}) and bias type (${part(bias)}) should be the same`, { op, code: "runtime" });
+}
+
+/** Input type ({input}) and weight type ({weight}) should be the same */
+export function convWeightDtype(op: string | undefined, input: Part, weight: Part): RuntimeError {
+  return new RuntimeError(`Input type (${part(input)}) and weight type (${part(weight)}) should be the same`, { op, code: "runtime" });
+}
+
+/** Input type ({input}) and weight type ({weight}) should be the same or input should be a MKLDNN tensor and weight is a dense tensor */
+export function convShortWeightDtype(op: string | undefined, input: Part, weight: Part): RuntimeError {
+  return new RuntimeError(`Input type (${part(input)}) and weight type (${part(weight)}) should be the same or input should be a MKLDNN tensor and weight is a dense tensor`, { op, code: "runtime" });
+}
+
+/** weight should have at least three dimensions */
+export function convWeightDims(op: string | undefined): RuntimeError {
+  return new RuntimeError(`weight should have at least three dimensions`, { op, code: "runtime" });
+}
+
+/** non-positive groups is not supported */
+export function convGroups(op: string | undefined): RuntimeError {
+  return new RuntimeError(`non-positive groups is not supported`, { op, code: "runtime" });
+}
+
+/** expected {name} to be a single integer value or a list of {dims} values to match the convolution dimensions, but got {name}={given} */
+export function convParameter(op: string | undefined, name: Part, dims: Part, given: Part): RuntimeError {
+  return new RuntimeError(`expected ${part(name)} to be a single integer value or a list of ${part(dims)} values to match the convolution dimensions, but got ${part(name)}=${part(given)}`, { op, code: "runtime" });
+}
+
+/** negative padding is not supported */
+export function convNegativePadding(op: string | undefined): RuntimeError {
+  return new RuntimeError(`negative padding is not supported`, { op, code: "runtime" });
+}
+
+/** negative output_padding is not supported */
+export function convNegativeOutputPadding(op: string | undefined): RuntimeError {
+  return new RuntimeError(`negative output_padding is not supported`, { op, code: "runtime" });
+}
+
+/** non-positive stride is not supported */
+export function convStride(op: string | undefined): RuntimeError {
+  return new RuntimeError(`non-positive stride is not supported`, { op, code: "runtime" });
+}
+
+/** dilation should be greater than zero */
+export function convNegativeDilation(op: string | undefined): RuntimeError {
+  return new RuntimeError(`dilation should be greater than zero`, { op, code: "runtime" });
+}
+
+/** dilation should be greater than zero, but got {dilation} */
+export function convDilation(op: string | undefined, dilation: Part): RuntimeError {
+  return new RuntimeError(`dilation should be greater than zero, but got ${part(dilation)}`, { op, code: "runtime" });
+}
+
+/** Expected {dims}-dimensional input for {dims}-dimensional weight {weight}, but got {got}-dimensional input of size {size} instead */
+export function convInputDims(op: string | undefined, dims: Part, weight: Part, got: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(dims)}-dimensional input for ${part(dims)}-dimensional weight ${part(weight)}, but got ${part(got)}-dimensional input of size ${part(size)} instead`, { op, code: "shape_mismatch" });
+}
+
+/** Expected {dims}-dimensional input for {dims}-dimensional weight{weight}, but got {got}-dimensional input of size {size} instead */
+export function convSameDims(op: string | undefined, dims: Part, weight: Part, got: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(dims)}-dimensional input for ${part(dims)}-dimensional weight${part(weight)}, but got ${part(got)}-dimensional input of size ${part(size)} instead`, { op, code: "shape_mismatch" });
+}
+
+/** Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {size} instead */
+export function convFewWeights(op: string | undefined, groups: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Given groups=${part(groups)}, expected weight to be at least ${part(groups)} at dimension 0, but got weight of size ${part(size)} instead`, { op, code: "shape_mismatch" });
+}
+
+/** Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{size}] instead */
+export function convIndivisible(op: string | undefined, groups: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Given groups=${part(groups)}, expected weight to be divisible by ${part(groups)} at dimension 0, but got weight of size [${part(size)}] instead`, { op, code: "shape_mismatch" });
+}
+
+/** Given groups={groups}, weight of size {weight}, expected input{input} to have {wanted} channels, but got {got} channels instead */
+export function convChannels(op: string | undefined, groups: Part, weight: Part, input: Part, wanted: Part, got: Part): RuntimeError {
+  return new RuntimeError(`Given groups=${part(groups)}, weight of size ${part(weight)}, expected input${part(input)} to have ${part(wanted)} channels, but got ${part(got)} channels instead`, { op, code: "shape_mismatch" });
+}
+
+/** Given weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of size {bias} instead */
+export function convBias(op: string | undefined, weight: Part, wanted: Part, bias: Part): RuntimeError {
+  return new RuntimeError(`Given weight of size ${part(weight)}, expected bias to be 1-dimensional with ${part(wanted)} elements, but got bias of size ${part(bias)} instead`, { op, code: "shape_mismatch" });
+}
+
+/** Given transposed=1, weight of size {weight}, expected input{input} to have {wanted} channels, but got {got} channels instead */
+export function convTransposedChannels(op: string | undefined, weight: Part, input: Part, wanted: Part, got: Part): RuntimeError {
+  return new RuntimeError(`Given transposed=1, weight of size ${part(weight)}, expected input${part(input)} to have ${part(wanted)} channels, but got ${part(got)} channels instead`, { op, code: "shape_mismatch" });
+}
+
+/** Given transposed=1, weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of size {bias} instead */
+export function convTransposedBias(op: string | undefined, weight: Part, wanted: Part, bias: Part): RuntimeError {
+  return new RuntimeError(`Given transposed=1, weight of size ${part(weight)}, expected bias to be 1-dimensional with ${part(wanted)} elements, but got bias of size ${part(bias)} instead`, { op, code: "shape_mismatch" });
+}
+
+/** Calculated padded input size per channel: ({input}). Kernel size: ({kernel}). Kernel size can't be greater than actual input size */
+export function convKernelTooLarge(op: string | undefined, input: Part, kernel: Part): RuntimeError {
+  return new RuntimeError(`Calculated padded input size per channel: (${part(input)}). Kernel size: (${part(kernel)}). Kernel size can't be greater than actual input size`, { op, code: "shape_mismatch" });
+}
+
+/** Only zero batch or zero channel inputs are supported, but got input shape: {size} */
+export function convEmptyInput(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`Only zero batch or zero channel inputs are supported, but got input shape: ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** kernel size should be greater than zero, but got kernel_height: {height} kernel_width: {width} */
+export function convEmptyKernel(op: string | undefined, height: Part, width: Part): RuntimeError {
+  return new RuntimeError(`kernel size should be greater than zero, but got kernel_height: ${part(height)} kernel_width: ${part(width)}`, { op, code: "runtime" });
+}
+
+/** kernel size should be greater than zero, but got: {depth} x {height} x {width} (TxHxW) */
+export function convEmptyKernel3d(op: string | undefined, depth: Part, height: Part, width: Part): RuntimeError {
+  return new RuntimeError(`kernel size should be greater than zero, but got: ${part(depth)} x ${part(height)} x ${part(width)} (TxHxW)`, { op, code: "runtime" });
+}
+
+/** kernel size should be greater than zero, but got {kernel} */
+export function convEmptyKernelDilated(op: string | undefined, kernel: Part): RuntimeError {
+  return new RuntimeError(`kernel size should be greater than zero, but got ${part(kernel)}`, { op, code: "runtime" });
+}
+
+/** non-empty 5D (n_output_plane x n_input_plane x kernel_depth x kernel_height x kernel_width) tensor expected for weight, but got: {size} */
+export function convEmptyKernelTransposed(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`non-empty 5D (n_output_plane x n_input_plane x kernel_depth x kernel_height x kernel_width) tensor expected for weight, but got: ${part(size)}`, { op, code: "runtime" });
+}
+
+/** output padding must be smaller than either stride or dilation, but got {facts} */
+export function convOutputPadding(op: string | undefined, facts: Part): RuntimeError {
+  return new RuntimeError(`output padding must be smaller than either stride or dilation, but got ${part(facts)}`, { op, code: "runtime" });
+}
+
+/** Given input size per channel: ({input}). Calculated output size per channel: ({output}). Output size is too small */
+export function convOutputTooSmall(op: string | undefined, input: Part, output: Part): RuntimeError {
+  return new RuntimeError(`Given input size per channel: (${part(input)}). Calculated output size per channel: (${part(output)}). Output size is too small`, { op, code: "shape_mismatch" });
+}
+
+/** padding='same' is not supported for strided convolutions */
+export function convSameStride(op: string | undefined): RuntimeError {
+  return new RuntimeError(`padding='same' is not supported for strided convolutions`, { op, code: "runtime" });
+}
+
+/** {name} cannot broadcast to {dims} dimensions */
+export function convSameBroadcast(op: string | undefined, name: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} cannot broadcast to ${part(dims)} dimensions`, { op, code: "runtime" });
+}
+
+/** Invalid padding string: '{word}' */
+export function convPaddingWord(op: string | undefined, word: Part): RuntimeError {
+  return new RuntimeError(`Invalid padding string: '${part(word)}'`, { op, code: "runtime" });
+}
+
+/** Padding length must be divisible by 2 */
+export function padOdd(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Padding length must be divisible by 2`, { op, code: "runtime" });
+}
+
+/** Padding length should be less than or equal to two times the input dimension but got padding length {length} and input of dimension {dims} */
+export function padDims(op: string | undefined, length: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`Padding length should be less than or equal to two times the input dimension but got padding length ${part(length)} and input of dimension ${part(dims)}`, { op, code: "runtime" });
+}
+
+/** Padding mode "{mode}" doesn't take in value argument */
+export function padValue(op: string | undefined, mode: Part): RuntimeError {
+  return new RuntimeError(`Padding mode "${part(mode)}" doesn't take in value argument`, { op, code: "runtime" });
+}
+
+/** Unrecognised padding mode {mode} */
+export function padMode(op: string | undefined, mode: Part): NotImplementedError {
+  return new NotImplementedError(`Unrecognised padding mode ${part(mode)}`, { op, code: "not_implemented" });
+}
+
+/** Padding size {length} is not supported for {dims}D input tensor. Supported combinations for non-constant padding:   - 2D or 3D input: padding size = 2 (pads last dimension)   - 3D or 4D input: padding size = 4 (pads last 2 dimensions)   - 4D or 5D input: padding size = 6 (pads last 3 dimensions) */
+export function padUnsupported(op: string | undefined, length: Part, dims: Part): NotImplementedError {
+  return new NotImplementedError(`Padding size ${part(length)} is not supported for ${part(dims)}D input tensor.\nSupported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)`, { op, code: "not_implemented" });
+}
+
+/** Expected {unbatched}D or {batched}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {size} */
+export function padEmpty(op: string | undefined, unbatched: Part, batched: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Expected ${part(unbatched)}D or ${part(batched)}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** Argument #{place}: Padding size should be less than the corresponding input dimension, but got: padding ({front}, {behind}) at dimension {dim} of input {size} */
+export function padReflects(op: string | undefined, place: Part, front: Part, behind: Part, dim: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Argument #${part(place)}: Padding size should be less than the corresponding input dimension, but got: padding (${part(front)}, ${part(behind)}) at dimension ${part(dim)} of input ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** input ({input}) is too small. Calculated output {output} */
+export function padTooSmall(op: string | undefined, input: Part, output: Part): RuntimeError {
+  return new RuntimeError(`input (${part(input)}) is too small. Calculated output ${part(output)}`, { op, code: "shape_mismatch" });
+}
+
+/** Padding value causes wrapping around more than once. */
+export function padWraps(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Padding value causes wrapping around more than once.`, { op, code: "runtime" });
+}
+
+/** Negative padding value is resulting in an empty dimension */
+export function padWrapsNothing(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Negative padding value is resulting in an empty dimension`, { op, code: "runtime" });
+}
+
+/** either size or scale_factor should be defined */
+export function sampleNothing(op: string | undefined): ValueError {
+  return new ValueError(`either size or scale_factor should be defined`, { op, code: "value" });
+}
+
+/** only one of size or scale_factor should be defined */
+export function sampleBoth(op: string | undefined): ValueError {
+  return new ValueError(`only one of size or scale_factor should be defined`, { op, code: "value" });
+}
+
+/** align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear */
+export function sampleCorners(op: string | undefined): ValueError {
+  return new ValueError(`align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear`, { op, code: "value" });
+}
+
+/** Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions of {input} and {given} {list}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {asked} in {form} format. */
+export function sampleSizes(op: string | undefined, what: Part, input: Part, given: Part, list: Part, asked: Part, form: Part): ValueError {
+  return new ValueError(`Input and ${part(what)} must have the same number of spatial dimensions, but got input with spatial dimensions of ${part(input)} and ${part(given)} ${part(list)}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and ${part(asked)} in ${part(form)} format.`, { op, code: "value" });
+}
+
+/** recompute_scale_factor is not meaningful with an explicit size. */
+export function sampleRecompute(op: string | undefined): ValueError {
+  return new ValueError(`recompute_scale_factor is not meaningful with an explicit size.`, { op, code: "value" });
+}
+
+/** Got {got}D input, but {mode} mode needs {wanted}D input */
+export function sampleNeeds(op: string | undefined, got: Part, mode: Part, wanted: Part): NotImplementedError {
+  return new NotImplementedError(`Got ${part(got)}D input, but ${part(mode)} mode needs ${part(wanted)}D input`, { op, code: "not_implemented" });
+}
+
+/** Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode}) */
+export function sampleMode(op: string | undefined, dims: Part, mode: Part): NotImplementedError {
+  return new NotImplementedError(`Input Error: Only 3D, 4D and 5D input Tensors supported (got ${part(dims)}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got ${part(mode)})`, { op, code: "not_implemented" });
+}
+
+/** Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input */
+export function sampleAntialias(op: string | undefined): ValueError {
+  return new ValueError(`Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input`, { op, code: "value" });
+}
+
+/** interpolate with antialias or in mode lanczos is not there yet */
+export function sampleAntialiasMissing(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`interpolate with antialias or in mode lanczos is not there yet`, { op, code: "not_implemented" });
+}
+
+/** Input and output sizes should be greater than 0, but got input ({input}) {and}output ({output}) */
+export function sampleEmptySizes(op: string | undefined, input: Part, and: Part, output: Part): RuntimeError {
+  return new RuntimeError(`Input and output sizes should be greater than 0, but got input (${part(input)}) ${part(and)}output (${part(output)})`, { op, code: "shape_mismatch" });
+}
+
+/** Non-empty {dims}D data tensor expected but got a tensor with sizes {size} */
+export function sampleEmpty(op: string | undefined, dims: Part, size: Part): RuntimeError {
+  return new RuntimeError(`Non-empty ${part(dims)}D data tensor expected but got a tensor with sizes ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** Length of pad must be even but instead it equals {length} */
+export function padLength(op: string | undefined, length: Part): RuntimeError {
+  return new RuntimeError(`Length of pad must be even but instead it equals ${part(length)}`, { op, code: "runtime" });
+}
+
+/** Length of pad should be no more than twice the number of dimensions of the input. Pad length is {length}while the input has {dims}dimensions. */
+export function padTooLong(op: string | undefined, length: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`Length of pad should be no more than twice the number of dimensions of the input. Pad length is ${part(length)}while the input has ${part(dims)}dimensions.`, { op, code: "runtime" });
+}
+
+/** {op}: {name} must {either}be {omitted}a single int, or a tuple of {count} ints */
+export function poolSizes(op: string, name: Part, either: Part, omitted: Part, count: Part): RuntimeError {
+  return new RuntimeError(`${op}: ${part(name)} must ${part(either)}be ${part(omitted)}a single int, or a tuple of ${part(count)} ints`, { op, code: "runtime" });
+}
+
+/** stride should not be zero */
+export function poolZeroStride(op: string | undefined): RuntimeError {
+  return new RuntimeError(`stride should not be zero`, { op, code: "runtime" });
+}
+
+/** pad must be non-negative, but got pad: {pad} */
+export function poolNegativePadding(op: string | undefined, pad: Part): RuntimeError {
+  return new RuntimeError(`pad must be non-negative, but got pad: ${part(pad)}`, { op, code: "runtime" });
+}
+
+/** pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={kernel} and dilation={dilation} */
+export function poolPadding(op: string | undefined, pad: Part, kernel: Part, dilation: Part): RuntimeError {
+  return new RuntimeError(`pad should be at most half of effective kernel size, but got pad=${part(pad)}, kernel_size=${part(kernel)} and dilation=${part(dilation)}`, { op, code: "runtime" });
+}
+
+/** effective kernel size overflows, but got kernel_size={kernel} and dilation={dilation} */
+export function poolOverflow(op: string | undefined, kernel: Part, dilation: Part): RuntimeError {
+  return new RuntimeError(`effective kernel size overflows, but got kernel_size=${part(kernel)} and dilation=${part(dilation)}`, { op, code: "runtime" });
+}
+
+/** {name} should be greater than zero, but got {facts} */
+export function poolNotPositive(op: string | undefined, name: Part, facts: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} should be greater than zero, but got ${part(facts)}`, { op, code: "runtime" });
+}
+
+/** pad should be smaller than or equal to half of kernel size, but got {facts} */
+export function poolHalf(op: string | undefined, facts: Part): RuntimeError {
+  return new RuntimeError(`pad should be smaller than or equal to half of kernel size, but got ${part(facts)}`, { op, code: "runtime" });
+}
+
+/** non-empty {unbatched}D or {batched}D (batch mode) tensor expected for input */
+export function poolDims(op: string | undefined, unbatched: Part, batched: Part): RuntimeError {
+  return new RuntimeError(`non-empty ${part(unbatched)}D or ${part(batched)}D (batch mode) tensor expected for input`, { op, code: "shape_mismatch" });
+}
+
+/** Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{size} */
+export function poolEmpty(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** {name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {size} with dimension {dim} being empty */
+export function poolEmptyDim(op: string | undefined, name: Part, size: Part, dim: Part): RuntimeError {
+  return new RuntimeError(`${part(name)}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${part(size)} with dimension ${part(dim)} being empty`, { op, code: "shape_mismatch" });
+}
+
+/** Given input size: ({input}). Calculated output size: ({output}). Output size is too small */
+export function poolOutput(op: string | undefined, input: Part, output: Part): RuntimeError {
+  return new RuntimeError(`Given input size: (${part(input)}). Calculated output size: (${part(output)}). Output size is too small`, { op, code: "shape_mismatch" });
+}
+
+/** input image ({input}) smaller than kernel size ({kernel}) */
+export function poolSmallImage(op: string | undefined, input: Part, kernel: Part): RuntimeError {
+  return new RuntimeError(`input image (${part(input)}) smaller than kernel size (${part(kernel)})`, { op, code: "shape_mismatch" });
+}
+
+/** divisor must be not zero */
+export function poolDivisor(op: string | undefined): RuntimeError {
+  return new RuntimeError(`divisor must be not zero`, { op, code: "runtime" });
+}
+
+/** max_pool1d() {name} must be {kinds} of size 1 but got size {size} */
+export function pool1dCount(op: string | undefined, name: Part, kinds: Part, size: Part): RuntimeError {
+  return new RuntimeError(`max_pool1d() ${part(name)} must be ${part(kinds)} of size 1 but got size ${part(size)}`, { op, code: "runtime" });
+}
+
+/** max_pool1d() {name} must be greater than zero, but got {got} */
+export function pool1dPositive(op: string | undefined, name: Part, got: Part): RuntimeError {
+  return new RuntimeError(`max_pool1d() ${part(name)} must be greater than zero, but got ${part(got)}`, { op, code: "runtime" });
+}
+
+/** max_pool1d() padding must be non-negative, but got {got} */
+export function pool1dNegative(op: string | undefined, got: Part): RuntimeError {
+  return new RuntimeError(`max_pool1d() padding must be non-negative, but got ${part(got)}`, { op, code: "runtime" });
+}
+
+/** max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel} */
+export function pool1dPadding(op: string | undefined, padding: Part, kernel: Part): RuntimeError {
+  return new RuntimeError(`max_pool1d() padding should be at most half of kernel size, but got padding=${part(padding)} and kernel_size=${part(kernel)}`, { op, code: "runtime" });
+}
+
+/** max_pool1d() Invalid computed output size: {size} */
+export function pool1dOutput(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`max_pool1d() Invalid computed output size: ${part(size)}`, { op, code: "runtime" });
+}
+
+/** max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{size} */
+export function pool1dInput(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** Expected 2 to 3 dimensions, but got {dims}-dimensional tensor for argument #1 'self' (while checking arguments for {name}) */
+export function pool1dDims(op: string | undefined, dims: Part, name: Part): RuntimeError {
+  return new RuntimeError(`Expected 2 to 3 dimensions, but got ${part(dims)}-dimensional tensor for argument #1 'self' (while checking arguments for ${part(name)})`, { op, code: "shape_mismatch" });
+}
+
+/** {name}() argument '{argument}' should contain one int (got {count}) */
+export function poolOneInt(op: string | undefined, name: Part, argument: Part, count: Part): RuntimeError {
+  return new RuntimeError(`${part(name)}() argument '${part(argument)}' should contain one int (got ${part(count)})`, { op, code: "runtime" });
+}
+
+/** Input dimension should be at least {dims} */
+export function poolDefaults(op: string | undefined, dims: Part): ValueError {
+  return new ValueError(`Input dimension should be at least ${part(dims)}`, { op, code: "value" });
+}
+
+/** {name}: output_size must be {count} */
+export function adaptiveAverageSize(op: string | undefined, name: Part, count: Part): RuntimeError {
+  return new RuntimeError(`${part(name)}: output_size must be ${part(count)}`, { op, code: "runtime" });
+}
+
+/** {name}(): internal error: output_size.size() must be {count} */
+export function adaptiveMaximumSize(op: string | undefined, name: Part, count: Part): RuntimeError {
+  return new RuntimeError(`${part(name)}(): internal error: output_size.size() must be ${part(count)}`, { op, code: "runtime" });
+}
+
+/** {name}: elements of output_size must be greater than or equal to 0 but received {sizes} */
+export function adaptiveNegative(op: string | undefined, name: Part, sizes: Part): RuntimeError {
+  return new RuntimeError(`${part(name)}: elements of output_size must be greater than or equal to 0 but received ${part(sizes)}`, { op, code: "runtime" });
+}
+
+/** {name}(): Expected {unbatched}D or {batched}D tensor, but got{colon} {size} */
+export function adaptiveDims(op: string | undefined, name: Part, unbatched: Part, batched: Part, colon: Part, size: Part): RuntimeError {
+  return new RuntimeError(`${part(name)}(): Expected ${part(unbatched)}D or ${part(batched)}D tensor, but got${part(colon)} ${part(size)}`, { op, code: "shape_mismatch" });
+}
+
+/** {name} expects input to have at least 3 dimensions, but got input with {dims} dimension(s) */
+export function shuffleDims(op: string | undefined, name: Part, dims: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} expects input to have at least 3 dimensions, but got input with ${part(dims)} dimension(s)`, { op, code: "runtime" });
+}
+
+/** {name} expects a positive {factor}, but got {got} */
+export function shuffleFactor(op: string | undefined, name: Part, factor: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} expects a positive ${part(factor)}, but got ${part(got)}`, { op, code: "runtime" });
+}
+
+/** pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={channels} is not divisible by {square} */
+export function shuffleChannels(op: string | undefined, channels: Part, square: Part): RuntimeError {
+  return new RuntimeError(`pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=${part(channels)} is not divisible by ${part(square)}`, { op, code: "runtime" });
+}
+
+/** pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({dim})={size} is not divisible by {factor} */
+export function unshuffleSize(op: string | undefined, side: Part, dim: Part, size: Part, factor: Part): RuntimeError {
+  return new RuntimeError(`pixel_unshuffle expects ${part(side)} to be divisible by downscale_factor, but input.size(${part(dim)})=${part(size)} is not divisible by ${part(factor)}`, { op, code: "runtime" });
+}
+
+/** channel_shuffle expects input with > 2 dims, but got input with sizes {size} */
+export function channelsDims(op: string | undefined, size: Part): RuntimeError {
+  return new RuntimeError(`channel_shuffle expects input with > 2 dims, but got input with sizes ${part(size)}`, { op, code: "runtime" });
+}
+
+/** Number of groups to divide channels in must be positive. Value of groups:{groups} */
+export function channelsGroups(op: string | undefined, groups: Part): RuntimeError {
+  return new RuntimeError(`Number of groups to divide channels in must be positive. Value of groups:${part(groups)}`, { op, code: "runtime" });
+}
+
+/** Number of channels must be divisible by groups. Got {channels} channels and {groups} groups. */
+export function channelsIndivisible(op: string | undefined, channels: Part, groups: Part): RuntimeError {
+  return new RuntimeError(`Number of channels must be divisible by groups. Got ${part(channels)} channels and ${part(groups)} groups.`, { op, code: "runtime" });
+}
+
 /** int(): {value} is no number */
 export function notAnInt(op: string | undefined, value: Part): TypeError {
   return new TypeError(`int(): ${part(value)} is no number`, { op, code: "type" });

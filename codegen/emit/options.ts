@@ -51,6 +51,10 @@ export function inputType(a: Arg): string {
       return "Tensor | IndexList | null";
     case "Ints":
       return "number | readonly number[]";
+    case "Ints?":
+      return "number | readonly number[] | null";
+    case "Int?[]":
+      return "number | null | readonly (number | null)[]";
     case "String|Ints":
       return `${WORDS[a.name] ?? "string"} | number | readonly number[]`;
     case "Tensor?[]":

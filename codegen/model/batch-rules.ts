@@ -20,6 +20,7 @@ const TABLES: Readonly<Record<string, keyof BatchRules>> = {
   POINTWISE_RULES: "own",
   DIMS_RULES: "own",
   MATRIX_RULES: "own",
+  IMAGE_RULES: "own",
   INDEX_RULES: "own",
   LOSS_RULES: "own",
   VIEWS: "view",

@@ -82,7 +82,7 @@ function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {
   const [role, fallback] = typeof spec === "string" ? [spec, undefined] : [spec[0] as Role, spec[1]];
   const implied = role.endsWith("?") ? "null" : undefined;
   // Functions get one number or several as a list.
-  const value = role === "String|Ints" && typeof fallback === "number" ? [fallback] : fallback;
+  const value = role.endsWith("Ints") && typeof fallback === "number" ? [fallback] : fallback;
   return { name: camel(name), role, byName, fallback: value === undefined ? implied : JSON.stringify(value) };
 }
 

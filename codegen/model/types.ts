@@ -24,6 +24,12 @@ export type Role =
   | "String|Ints"
   /** A count of dimensions, or two lists of them: what tensordot sums over. */
   | "Axes"
+  | "Ints?"
+  /** One number for all dimensions, or a list of one for each. */
+  | "Int|Ints?"
+  | "Float|Floats?"
+  /** The same, where null leaves a size as it is. */
+  | "Int?[]"
   | "Int"
   | "Int?"
   | "Float"

@@ -134,8 +134,8 @@ export const ops = [
     listResult: true,
     direct: true,
     doc:
-      'Vectors as coordinates of a grid, each expanded to its shape: the first along the rows, or with `indexing` "xy" ' +
-      " along the columns.",
+      'Vectors as coordinates of a grid, each expanded to its shape: the first along rows, or with `indexing` "xy" ' +
+      "along columns.",
     throws: ["RuntimeError for tensors of more than one dimension or of several dtypes"],
     example: "meshgrid([tensor([1, 2]), tensor([5])])[0] // tensor([[1.],\n        [2.]])",
   },

@@ -5,6 +5,7 @@ import { asStridedBackward } from "./gradients.ts";
 export * from "./formulas-activations.ts";
 export * from "./formulas-attention.ts";
 export * from "./formulas-common.ts";
+export * from "./formulas-images.ts";
 export * from "./formulas-index-reduce.ts";
 export * from "./formulas-indexing.ts";
 export * from "./formulas-losses.ts";

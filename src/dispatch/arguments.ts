@@ -115,6 +115,11 @@ function toAxes(x: unknown): unknown {
   return lists.length === 2 && !lists.includes(MISMATCH) ? lists : MISMATCH;
 }
 
+function toFloat(x: unknown): unknown {
+  if (!isScalar(x)) return MISMATCH;
+  return x instanceof Complex ? Number.NaN : doubleOf(x);
+}
+
 const CONVERT: Record<string, Converter> = {
   Tensor: toTensor,
   "Tensor|Scalar": (x) => (x instanceof Tensor || takesScalar(x) ? x : MISMATCH),
@@ -130,7 +135,10 @@ const CONVERT: Record<string, Converter> = {
   Ints: toSomeInts,
   Axes: toAxes,
   "String|Ints": (x) => (typeof x === "string" ? x : toSomeInts(x)),
-  Float: (x) => (isScalar(x) ? (x instanceof Complex ? Number.NaN : doubleOf(x)) : MISMATCH),
+  "Int?[]": (x) => toList(Array.isArray(x) ? x : [x], (n) => (n === null ? null : toInt(n))),
+  "Int|Ints": (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
+  "Float|Floats": (x) => (Array.isArray(x) ? toList(x, toFloat) : toFloat(x)),
+  Float: toFloat,
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
   DType: (x) => {

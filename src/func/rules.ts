@@ -7,6 +7,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { type Call, type Examples, each, type Rule, touchesAny } from "./call.ts";
 import { DIMS_RULES, dims, whole } from "./rules-dims.ts";
 import { drawn, factory } from "./rules-factory.ts";
+import { IMAGE_RULES } from "./rules-images.ts";
 import { along, INDEX_RULES } from "./rules-index.ts";
 import { LOSS_RULES } from "./rules-losses.ts";
 import { MATRIX_RULES, WHOLE_RULES } from "./rules-matrix.ts";
@@ -40,6 +41,7 @@ const OWN: Readonly<Record<string, Rule>> = {
   ...POINTWISE_RULES,
   ...DIMS_RULES,
   ...MATRIX_RULES,
+  ...IMAGE_RULES,
   ...INDEX_RULES,
   ...LOSS_RULES,
 };

@@ -26,7 +26,6 @@ export {
   Threshold,
 } from "./activations-straight.ts";
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
-export { Bilinear } from "./bilinear.ts";
 export {
   BatchNorm1d,
   BatchNorm2d,
@@ -36,7 +35,18 @@ export {
   InstanceNorm2d,
   InstanceNorm3d,
 } from "./batch-norm.ts";
+export { Bilinear } from "./bilinear.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
+export {
+  Conv1d,
+  Conv2d,
+  Conv3d,
+  type ConvOptions,
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeOptions,
+} from "./convolution.ts";
 export { deepcopy } from "./deepcopy.ts";
 export { Embedding, EmbeddingBag, type EmbeddingBagOptions, type EmbeddingOptions } from "./embedding.ts";
 export { functional } from "./functional.ts";
@@ -75,7 +85,62 @@ export {
 } from "./losses-margin.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
 export { GroupNorm, type GroupNormOptions, RMSNorm, type RMSNormOptions } from "./normalization.ts";
+export {
+  CircularPad1d,
+  CircularPad2d,
+  CircularPad3d,
+  ConstantPad1d,
+  ConstantPad2d,
+  ConstantPad3d,
+  type ConstantPadOptions,
+  type PadOptions,
+  ReflectionPad1d,
+  ReflectionPad2d,
+  ReflectionPad3d,
+  ReplicationPad1d,
+  ReplicationPad2d,
+  ReplicationPad3d,
+  ZeroPad1d,
+  ZeroPad2d,
+  ZeroPad3d,
+} from "./padding.ts";
 export { Buffer, Parameter } from "./parameter.ts";
+export {
+  AvgPool1d,
+  type AvgPool1dOptions,
+  AvgPool2d,
+  AvgPool3d,
+  type AvgPoolOptions,
+  MaxPool1d,
+  MaxPool2d,
+  MaxPool3d,
+  type MaxPoolOptions,
+} from "./pooling.ts";
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  type AdaptiveAvgPoolOptions,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
+  type AdaptiveMaxPoolOptions,
+} from "./pooling-adaptive.ts";
+export {
+  Flatten,
+  type FlattenOptions,
+  PixelShuffle,
+  type PixelShuffleOptions,
+  PixelUnshuffle,
+  type PixelUnshuffleOptions,
+  Unflatten,
+  type UnflattenOptions,
+  Upsample,
+  type UpsampleOptions,
+  UpsamplingBilinear2d,
+  UpsamplingNearest2d,
+  type UpsamplingOptions,
+} from "./resizing.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {
   Transformer,

@@ -1,5 +1,7 @@
-//! Root of the object with the matmul kernels, and the products that kernels of other objects are made with.
+//! Root of the object with the matmul kernels, and with what other families take of them.
 comptime {
     @import("cpu/object.zig").exports("matmul", @import("cpu/matmul.zig"));
     @import("cpu/gemm_exports.zig").export_products();
+    @import("cpu/gemm_parts.zig").offer(f32);
+    @import("cpu/gemm_parts.zig").offer(f64);
 }

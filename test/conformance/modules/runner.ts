@@ -14,7 +14,12 @@ const RUNNERS: Readonly<Record<string, (values: Values, c: ModuleCase, f: Findin
 };
 
 /** Modules whose printed form tells whether a whole number was given as a float. */
-const SHOW_FLOATS = new Set("CELU ELU Hardshrink Hardtanh LeakyReLU Softplus Softshrink Threshold".split(" "));
+const SHOW_FLOATS = new Set(
+  (
+    "CELU ConstantPad1d ConstantPad2d ConstantPad3d ELU Hardshrink Hardtanh LeakyReLU Softplus Softshrink " +
+    "Threshold"
+  ).split(" "),
+);
 
 /** Families of these sets; the others have no runner yet, and are skipped. */
 export const MODULE_FAMILIES = new Set("module optim sched loader func autograd init api gradgrad".split(" "));

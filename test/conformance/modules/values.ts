@@ -26,7 +26,7 @@ export class Values {
     readonly lib: Any,
     readonly blob: Uint8Array,
     readonly c: ModuleCase,
-    /** Whole numbers that are floats are marked: the text of an optimiser tells. */
+    /** Whole numbers that are floats are marked: the text of an optimiser tells, or that of padding. */
     private readonly marksFloats = false,
   ) {}
 

@@ -1,0 +1,222 @@
+//! Images of other sizes: padded with their own elements, or resized. Each output is an element of the image, or a mean
+//! of neighbours, chosen along each dimension by itself. Operands have two dimensions of planes and one to three within
+//! a plane, any strides. Attributes: SamplingAttr.
+const std = @import("std");
+const abi = @import("abi");
+const abi_sampling = @import("abi_sampling");
+const dt = @import("../core/dtype.zig");
+const fr = @import("../core/frame.zig");
+const parallel = @import("../core/parallel.zig");
+
+const Attr = abi_sampling.SamplingAttr;
+const Mode = abi_sampling.SamplingMode;
+
+const task_work = 16 * 1024;
+
+inline fn at(p: anytype, offset: isize) @TypeOf(p) {
+    return p + @as(usize, @bitCast(offset));
+}
+
+inline fn step(i: usize, stride: isize) isize {
+    return @as(isize, @intCast(i)) * stride;
+}
+
+const Planes = struct {
+    data: [*]u8,
+    n: isize,
+    c: isize,
+    s: [3]isize,
+    size: [3]usize,
+
+    fn of(v: fr.View) Planes {
+        var p: Planes = .{ .data = v.data, .n = v.stride(0), .c = v.stride(1), .s = @splat(0), .size = @splat(1) };
+        for (2..v.rank) |d| {
+            p.s[3 + d - v.rank] = v.stride(d);
+            p.size[3 + d - v.rank] = v.size(d);
+        }
+        return p;
+    }
+
+    fn plane(p: *const Planes, comptime T: type, n: usize, c: usize) [*]T {
+        return at(@as([*]T, @ptrCast(@alignCast(p.data))), step(n, p.n) + step(c, p.c));
+    }
+};
+
+/// Where an output reads along a dimension, in elements of the image, and how much of each is taken.
+fn Tap(comptime T: type) type {
+    return struct { from: [4]isize, weight: [4]T };
+}
+
+fn tap(comptime T: type, f: *const fr.Frame, d: usize, i: usize, n: usize, stride: isize) Tap(T) {
+    const mode: Mode = @enumFromInt(@as(u8, @intFromFloat(f.attrs[Attr.mode])));
+    const last = step(n, 1) - 1;
+    const front: isize = @intCast(fr.to_int(f.attrs[Attr.front + d]));
+    const scale: T = @floatCast(f.attrs[Attr.scale + d]);
+    const place: T = @floatFromInt(i);
+    const k: isize = switch (mode) {
+        .reflect => blk: {
+            const j = @abs(step(i, 1) - front);
+            const s: isize = @intCast(j);
+            break :blk if (s > last) 2 * last - s else s;
+        },
+        .replicate => std.math.clamp(step(i, 1) - front, 0, last),
+        .nearest => @min(@as(isize, @intFromFloat(@floor(place * scale))), last),
+        .nearest_exact => @min(@as(isize, @intFromFloat(@floor((place + 0.5) * scale))), last),
+        .linear, .linear_corners => return line(T, mode == .linear_corners, place, scale, last, stride),
+        .cubic, .cubic_corners => return curve(T, mode == .cubic_corners, place, scale, last, stride),
+    };
+    return one_of(T, k * stride);
+}
+
+fn line(comptime T: type, corners: bool, place: T, scale: T, last: isize, stride: isize) Tap(T) {
+    const x = if (corners) place * scale else @max(0, (place + 0.5) * scale - 0.5);
+    const low = @min(@as(isize, @intFromFloat(x)), last);
+    const part = std.math.clamp(x - @as(T, @floatFromInt(low)), 0, 1);
+    return .{ .from = .{ low * stride, @min(low + 1, last) * stride, 0, 0 }, .weight = .{ 1 - part, part, 0, 0 } };
+}
+
+fn one_of(comptime T: type, from: isize) Tap(T) {
+    return .{ .from = .{ from, 0, 0, 0 }, .weight = .{ 1, 0, 0, 0 } };
+}
+
+/// Cubic convolution of four neighbours; what lies outside repeats the edge.
+fn curve(comptime T: type, corners: bool, place: T, scale: T, last: isize, stride: isize) Tap(T) {
+    const x = if (corners) place * scale else (place + 0.5) * scale - 0.5;
+    const low: isize = @intFromFloat(@floor(x));
+    const t = std.math.clamp(x - @floor(x), 0, 1);
+    var r: Tap(T) = .{ .from = undefined, .weight = .{ far(T, t + 1), near(T, t), near(T, 1 - t), far(T, 2 - t) } };
+    for (&r.from, 0..) |*f, i| f.* = std.math.clamp(low - 1 + step(i, 1), 0, last) * stride;
+    return r;
+}
+
+const bend = -0.75;
+
+fn near(comptime T: type, x: T) T {
+    return ((bend + 2) * x - (bend + 3)) * x * x + 1;
+}
+
+fn far(comptime T: type, x: T) T {
+    return ((bend * x - 5 * bend) * x + 8 * bend) * x - 4 * bend;
+}
+
+/// Elements of T, places by numbers of W.
+fn Job(comptime T: type, comptime W: type, comptime back: bool) type {
+    return struct {
+        y: Planes,
+        x: Planes,
+        channels: usize,
+        /// Places of the outputs along each dimension.
+        taps: [3][]const Tap(W),
+        /// How many elements are taken along each.
+        count: [3]usize,
+
+        const Self = @This();
+
+        fn run(j: *const Self, begin: usize, end: usize) void {
+            for (begin..end) |i| j.plane(i / j.channels, i % j.channels);
+        }
+
+        fn plane(j: *const Self, n: usize, c: usize) void {
+            const y = j.y.plane(T, n, c);
+            const x = j.x.plane(T, n, c);
+            for (j.taps[0], 0..) |*td, d| for (j.taps[1], 0..) |*th, h| {
+                const row = at(y, step(d, j.y.s[0]) + step(h, j.y.s[1]));
+                const one = j.count[0] == 1 and j.count[1] == 1;
+                if (one and j.count[2] == 1) {
+                    j.gather(row, at(x, td.from[0] + th.from[0]));
+                } else if (T == W) j.mean(row, x, td, th);
+            };
+        }
+
+        /// One element for each output.
+        fn gather(j: *const Self, row: [*]T, x: [*]T) void {
+            for (j.taps[2], 0..) |*tw, w| {
+                const to = at(row, step(w, j.y.s[2]));
+                const from = at(x, tw.from[0]);
+                if (back) from[0] += to[0] else to[0] = from[0];
+            }
+        }
+
+        fn mean(j: *const Self, row: [*]T, x: [*]T, td: *const Tap(W), th: *const Tap(W)) void {
+            for (j.taps[2], 0..) |*tw, w| {
+                const to = at(row, step(w, j.y.s[2]));
+                var sum: T = 0;
+                for (td.from[0..j.count[0]], td.weight[0..j.count[0]]) |d, wd| {
+                    for (th.from[0..j.count[1]], th.weight[0..j.count[1]]) |h, wh| {
+                        const line_of = at(x, d + h);
+                        const weight = wd * wh;
+                        for (tw.from[0..j.count[2]], tw.weight[0..j.count[2]]) |k, ww| {
+                            const from = at(line_of, k);
+                            if (back) from[0] += weight * ww * to[0] else sum += weight * ww * from[0];
+                        }
+                    }
+                }
+                if (!back) to[0] = sum;
+            }
+        }
+    };
+}
+
+fn launch(comptime T: type, comptime W: type, comptime back: bool, f: *fr.Frame) abi.Status {
+    const first, const second = .{ fr.view(f, 0), fr.view(f, 1) };
+    if (first.rank != second.rank or first.rank < 3 or first.rank > 5) return fr.fail(f, .bad_argument, &.{0});
+    const y: Planes = .of(if (back) second else first);
+    const x: Planes = .of(if (back) first else second);
+    const total = y.size[0] + y.size[1] + y.size[2];
+    const lease = parallel.Scratch.acquire(total * @sizeOf(Tap(W))) orelse return .out_of_memory;
+    defer lease.release();
+    const all = lease.slice(Tap(W), total);
+    const mode: Mode = @enumFromInt(@as(u8, @intFromFloat(f.attrs[Attr.mode])));
+    const count: usize = switch (mode) {
+        .linear, .linear_corners => 2,
+        .cubic, .cubic_corners => 4,
+        else => 1,
+    };
+    var job: Job(T, W, back) = .{ .y = y, .x = x, .channels = first.size(1), .taps = undefined, .count = @splat(1) };
+    var begin: usize = 0;
+    for (0..3) |d| {
+        const missing = 3 - d > first.rank - 2;
+        for (0..y.size[d]) |i| {
+            all[begin + i] = if (missing)
+                one_of(W, 0)
+            else
+                tap(W, f, d, i, x.size[d], x.s[d]);
+        }
+        job.taps[d] = all[begin..][0..y.size[d]];
+        if (!missing) job.count[d] = count;
+        begin += y.size[d];
+    }
+    const work = y.size[0] * y.size[1] * y.size[2] * job.count[0] * job.count[1] * job.count[2];
+    const shared: *const Job(T, W, back) = &job;
+    parallel.parallel_for(first.size(0) * first.size(1), 1 + task_work / @max(1, work), shared, Job(T, W, back).run);
+    return .ok;
+}
+
+/// Operand 0 receives an image of another size, of operand 1; elements of any dtype where none are averaged.
+pub fn sample(f: *fr.Frame) abi.Status {
+    const dtype = fr.view(f, 0).dtype;
+    if (dtype == .float32) return launch(f32, f32, false, f);
+    if (dtype == .float64) return launch(f64, f64, false, f);
+    const mode: Mode = @enumFromInt(@as(u8, @intFromFloat(f.attrs[Attr.mode])));
+    switch (mode) {
+        .reflect, .replicate, .nearest, .nearest_exact => {},
+        else => return .unsupported,
+    }
+    return switch (dt.size_of(dtype)) {
+        1 => launch(u8, f32, false, f),
+        2 => launch(u16, f32, false, f),
+        4 => launch(u32, f32, false, f),
+        8 => launch(u64, f32, false, f),
+        16 => launch([2]u64, f32, false, f),
+        else => .unsupported,
+    };
+}
+
+/// Adds the gradient of such a one, operand 1, to that of the image.
+pub fn sample_backward(f: *fr.Frame) abi.Status {
+    return switch (fr.view(f, 0).dtype) {
+        .float32 => launch(f32, f32, true, f),
+        .float64 => launch(f64, f64, true, f),
+        else => .unsupported,
+    };
+}
