@@ -1866,7 +1866,7 @@ export function cat(...args: unknown[]): Tensor {
  */
 export function cdist(x1: Tensor, x2: Tensor, p?: number | CdistPOptions): Tensor;
 /** The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R). @torch torch.cdist */
-export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: string | CdistComputeModeOptions | null): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: "use_mm_for_euclid_dist_if_necessary" | "use_mm_for_euclid_dist" | "donot_use_mm_for_euclid_dist" | CdistComputeModeOptions | null): Tensor;
 /** The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R). @torch torch.cdist */
 export function cdist(options: CdistArgs): Tensor;
 /** The p-norm distances of all pairs of rows: shape (..., P, M) and (..., R, M) give (..., P, R). @torch torch.cdist */
@@ -4054,7 +4054,7 @@ export function indexPut(...args: unknown[]): Tensor {
  * ```
  * @torch torch.index_reduce
  */
-export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOutOptions): Tensor;
+export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options?: IncludeSelfOutOptions): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
 export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, options: IndexReduceSourceArgs): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
@@ -4064,7 +4064,7 @@ export function indexReduce(input: Tensor, options: IndexReduceArgs): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
 export function indexReduce(options: { input: Tensor } & IndexReduceArgs): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
-export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+export function indexReduce(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | ScatterReduceReduceArgs): Tensor;
 export function indexReduce(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexReduce", $T("indexReduce", [O.index_reduce]), args);
 }
@@ -6913,7 +6913,7 @@ export function scatterAdd(...args: unknown[]): Tensor {
  * ```
  * @torch torch.scatter_reduce
  */
-export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOutOptions): Tensor;
+export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options?: IncludeSelfOutOptions): Tensor;
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
 export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, options: ScatterReduceSrcArgs): Tensor;
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
@@ -6923,7 +6923,7 @@ export function scatterReduce(input: Tensor, options: ScatterReduceArgs): Tensor
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
 export function scatterReduce(options: { input: Tensor } & ScatterReduceArgs): Tensor;
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
-export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+export function scatterReduce(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | ScatterReduceReduceArgs): Tensor;
 export function scatterReduce(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterReduce", $T("scatterReduce", [O.scatter_reduce_two]), args);
 }

@@ -2456,7 +2456,7 @@ export function indexPut_(...args: unknown[]): Tensor {
  * ```
  * @torch torch.index_reduce_
  */
-export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOptions): Tensor;
+export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options?: IncludeSelfOptions): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
 export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, options: Omit<IndexReduceSourceArgs, "out">): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
@@ -2466,7 +2466,7 @@ export function indexReduce_(input: Tensor, options: IndexReduceInplaceArgs): Te
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
 export function indexReduce_(options: { input: Tensor } & IndexReduceInplaceArgs): Tensor;
 /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
-export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): Tensor;
+export function indexReduce_(input: Tensor, dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | Omit<ScatterReduceReduceArgs, "out">): Tensor;
 export function indexReduce_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexReduce_", $T("indexReduce_", [O.index_reduce_]), args);
 }
@@ -3991,7 +3991,7 @@ export function scatterAdd_(...args: unknown[]): Tensor {
  * ```
  * @torch torch.scatter_reduce_
  */
-export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options?: IncludeSelfOptions): Tensor;
+export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options?: IncludeSelfOptions): Tensor;
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
 export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, options: Omit<ScatterReduceSrcArgs, "out">): Tensor;
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
@@ -4001,7 +4001,7 @@ export function scatterReduce_(input: Tensor, options: ScatterReduceTwoArgs): Te
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
 export function scatterReduce_(options: { input: Tensor } & ScatterReduceTwoArgs): Tensor;
 /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
-export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): Tensor;
+export function scatterReduce_(input: Tensor, dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | Omit<ScatterReduceReduceArgs, "out">): Tensor;
 export function scatterReduce_(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterReduce_", $T("scatterReduce_", [O.scatter_reduce_two_]), args);
 }

@@ -2830,9 +2830,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_reduce
    */
-  indexReduce(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+  indexReduce(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | ScatterReduceReduceArgs): Tensor;
   /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
-  indexReduce(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options: IncludeSelfOutOptions): Tensor;
+  indexReduce(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options: IncludeSelfOutOptions): Tensor;
   /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
   indexReduce(dim: number, index: Tensor | IndexList, options: IndexReduceSourceArgs): Tensor;
   /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce */
@@ -2852,9 +2852,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.index_reduce_
    */
-  indexReduce_(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): this;
+  indexReduce_(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | Omit<ScatterReduceReduceArgs, "out">): this;
   /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
-  indexReduce_(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply", options: IncludeSelfOptions): this;
+  indexReduce_(dim: number, index: Tensor | IndexList, source: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options: IncludeSelfOptions): this;
   /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
   indexReduce_(dim: number, index: Tensor | IndexList, options: Omit<IndexReduceSourceArgs, "out">): this;
   /** The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.index_reduce_ */
@@ -4734,9 +4734,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.scatter_reduce
    */
-  scatterReduce(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | ScatterReduceReduceArgs): Tensor;
+  scatterReduce(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | ScatterReduceReduceArgs): Tensor;
   /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
-  scatterReduce(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options: IncludeSelfOutOptions): Tensor;
+  scatterReduce(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options: IncludeSelfOutOptions): Tensor;
   /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
   scatterReduce(dim: number, index: Tensor | IndexList, options: ScatterReduceSrcArgs): Tensor;
   /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce */
@@ -4754,9 +4754,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.scatter_reduce_
    */
-  scatterReduce_(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | Omit<ScatterReduceReduceArgs, "out">): this;
+  scatterReduce_(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin" | Omit<ScatterReduceReduceArgs, "out">): this;
   /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
-  scatterReduce_(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply", options: IncludeSelfOptions): this;
+  scatterReduce_(dim: number, index: Tensor | IndexList, src: Tensor, reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin", options: IncludeSelfOptions): this;
   /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */
   scatterReduce_(dim: number, index: Tensor | IndexList, options: Omit<ScatterReduceSrcArgs, "out">): this;
   /** The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` "sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false. @torch torch.scatter_reduce_ */

@@ -1052,7 +1052,7 @@ export function nn_functional_elu_(...args: unknown[]): Tensor {
  * @throws RuntimeError for indices of another dtype
  * @example
  * ```ts
- * nn.functional.embedding([0, 1, 0], tensor([[1, 2], [3, 4]])).shape // [3, 2]
+ * nn.functional.embedding([0, 1, 0], tensor([[1, 2], [3, 4]])).shape // torch.Size([3, 2])
  * ```
  * @torch torch.nn.functional.embedding
  */

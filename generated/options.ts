@@ -143,7 +143,7 @@ export interface NewEmptyStridedStrideArgs {
 export type ScatterReduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -152,7 +152,7 @@ export type ScatterReduceArgs = Either<"dim", "axis", number> & {
 export interface ScatterReduceIndexArgs {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -160,14 +160,14 @@ export interface ScatterReduceIndexArgs {
 
 export interface ScatterReduceSrcArgs {
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterReduceReduceArgs {
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -182,7 +182,7 @@ export interface IncludeSelfOutOptions {
 export type ScatterReduceTwoArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
 };
 
@@ -193,7 +193,7 @@ export interface IncludeSelfOptions {
 export type IndexReduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   source: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -202,7 +202,7 @@ export type IndexReduceArgs = Either<"dim", "axis", number> & {
 export interface IndexReduceIndexArgs {
   index: Tensor | IndexList;
   source: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -210,7 +210,7 @@ export interface IndexReduceIndexArgs {
 
 export interface IndexReduceSourceArgs {
   source: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
   /** What the result is written into, and which is returned. */
   out?: Tensor;
@@ -219,7 +219,7 @@ export interface IndexReduceSourceArgs {
 export type IndexReduceInplaceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   source: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   includeSelf?: boolean;
 };
 
@@ -421,7 +421,7 @@ export type ScatterDimInplaceArgs = Either<"dim", "axis", number> & {
 export type ScatterDimArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 };
@@ -429,20 +429,20 @@ export type ScatterDimArgs = Either<"dim", "axis", number> & {
 export interface ScatterIndexSrcReduceOutArgs {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterSrcTensorArgs {
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterOptions {
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -450,13 +450,13 @@ export interface ScatterOptions {
 export type ScatterDimDimArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   src: Tensor;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
 };
 
 export type ScatterValuereduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   value: Scalar;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 };
@@ -464,14 +464,14 @@ export type ScatterValuereduceArgs = Either<"dim", "axis", number> & {
 export interface ScatterIndexValueReduceOutArgs {
   index: Tensor | IndexList;
   value: Scalar;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
 
 export interface ScatterValueReduceOutArgs {
   value: Scalar;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
   /** What the result is written into, and which is returned. */
   out?: Tensor;
 }
@@ -479,7 +479,7 @@ export interface ScatterValueReduceOutArgs {
 export type ScatterDimIndexValueReduceArgs = Either<"dim", "axis", number> & {
   index: Tensor | IndexList;
   value: Scalar;
-  reduce: "add" | "multiply";
+  reduce: "add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin";
 };
 
 export type ScatterAddArgs = Either<"dim", "axis", number> & {
@@ -4664,11 +4664,11 @@ export interface BlockDiagArgs {
 
 export interface MeshgridArgs {
   tensors: readonly Tensor[];
-  indexing?: string;
+  indexing?: "ij" | "xy";
 }
 
 export interface MeshgridOptions {
-  indexing?: string;
+  indexing?: "ij" | "xy";
 }
 
 export interface EinsumArgs {
@@ -4699,22 +4699,22 @@ export interface CdistArgs {
   x1: Tensor;
   x2: Tensor;
   p?: number;
-  computeMode?: string | null;
+  computeMode?: "use_mm_for_euclid_dist_if_necessary" | "use_mm_for_euclid_dist" | "donot_use_mm_for_euclid_dist" | null;
 }
 
 export interface CdistX2Args {
   x2: Tensor;
   p?: number;
-  computeMode?: string | null;
+  computeMode?: "use_mm_for_euclid_dist_if_necessary" | "use_mm_for_euclid_dist" | "donot_use_mm_for_euclid_dist" | null;
 }
 
 export interface CdistPOptions {
   p?: number;
-  computeMode?: string | null;
+  computeMode?: "use_mm_for_euclid_dist_if_necessary" | "use_mm_for_euclid_dist" | "donot_use_mm_for_euclid_dist" | null;
 }
 
 export interface CdistComputeModeOptions {
-  computeMode?: string | null;
+  computeMode?: "use_mm_for_euclid_dist_if_necessary" | "use_mm_for_euclid_dist" | "donot_use_mm_for_euclid_dist" | null;
 }
 
 export interface SoftmaxInputArgs {

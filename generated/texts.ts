@@ -1362,9 +1362,9 @@ export function offsetsRank(op: string | undefined): ValueError {
   return new ValueError(`offsets has to be a 1D Tensor`, { op, code: "value" });
 }
 
-/** mode has to be one of sum, mean or max */
-export function bagMode(op: string | undefined): ValueError {
-  return new ValueError(`mode has to be one of sum, mean or max`, { op, code: "value" });
+/** mode has to be one of sum, mean or max, and not {mode} */
+export function bagMode(op: string | undefined, mode: Part): ValueError {
+  return new ValueError(`mode has to be one of sum, mean or max, and not ${part(mode)}`, { op, code: "value" });
 }
 
 /** max mode does not support scaling the gradient by the frequency */
@@ -2630,6 +2630,11 @@ export function tensordotSizes(op: string | undefined, first: Part, dim: Part, s
 /** aminmax(): the `min` and `max` out= tensors must not overlap. */
 export function aminmaxOut(op: string | undefined): ValueError {
   return new ValueError(`aminmax(): the \`min\` and \`max\` out= tensors must not overlap.`, { op, code: "value" });
+}
+
+/** {mode} is not a valid value for compute_mode */
+export function cdistMode(op: string | undefined, mode: Part): ValueError {
+  return new ValueError(`${part(mode)} is not a valid value for compute_mode`, { op, code: "value" });
 }
 
 /** manualSeed expected a long, but got {type} */

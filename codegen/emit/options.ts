@@ -73,7 +73,10 @@ export function inputType(a: Arg): string {
 /** Arguments that are one of a few words. */
 const WORDS: Readonly<Record<string, string>> = {
   interpolation: '"linear" | "lower" | "higher" | "midpoint" | "nearest"',
-  reduce: '"add" | "multiply"',
+  computeMode:
+    '"use_mm_for_euclid_dist_if_necessary" | "use_mm_for_euclid_dist" | "donot_use_mm_for_euclid_dist" | null',
+  indexing: '"ij" | "xy"',
+  reduce: '"add" | "multiply" | "sum" | "prod" | "mean" | "amax" | "amin"',
   reduction: '"mean" | "sum" | "none"',
   roundingMode: '"trunc" | "floor" | null',
   side: '"left" | "right" | null',

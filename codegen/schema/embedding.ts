@@ -40,7 +40,7 @@ export const ops = [
       "gets no gradient; with `maxNorm` rows that are longer are made shorter first, in place; `scaleGradByFreq` " +
       "divides a row's gradient by how often it is named. Gradients are dense, with `sparse` too.",
     throws: ["IndexError for a row that there is not", "RuntimeError for indices of another dtype"],
-    example: "nn.functional.embedding([0, 1, 0], tensor([[1, 2], [3, 4]])).shape // [3, 2]",
+    example: "nn.functional.embedding([0, 1, 0], tensor([[1, 2], [3, 4]])).shape // torch.Size([3, 2])",
   },
   {
     ...functional,

@@ -97,6 +97,7 @@ export const STATICS: Readonly<Record<string, Table>> = {
   ...IO.STATICS,
   ...MODULES.STATICS,
   Distribution: DISTRIBUTIONS.STATICS,
+  Embedding: NN.EMBEDDING_STATICS,
   Stream: { priorityRange: "" },
   MemoryMappedTensor: TD.MAPPED_STATICS,
   PersistentTensorDict: TD.PERSISTENT_STATICS,

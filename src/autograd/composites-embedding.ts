@@ -121,7 +121,7 @@ export function embeddingBag(
 ): Tensor {
   const op = "embedding_bag";
   const all = bagsOf(input, offsets, weights, withLast);
-  if (!MODES.includes(mode)) throw texts.bagMode(op);
+  if (!MODES.includes(mode)) throw texts.bagMode(op, mode);
   if (mode === "max" && scale) throw texts.bagScale(op);
   if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
   if (input.dtype !== int64 && input.dtype !== int32) throw texts.bagIndices(op, input.dtype.scalarType);

@@ -6,6 +6,7 @@ import { type Named, named } from "../dispatch/named.ts";
 import { requireNoOverlap } from "../dispatch/overlap.ts";
 import { int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 type Out = Tensor | undefined;
@@ -26,6 +27,7 @@ export function diagflat(self: Tensor, offset: number): Tensor {
 
 /** A copy whose part that `view` shows is `src`. */
 function scattered(self: Tensor, src: Tensor, view: (t: Tensor) => Tensor, op: string): Tensor {
+  requireKept(src._storage);
   const r = self.clone();
   const part = view(r);
   if (!sameSizes(part._shape, src._shape)) throw texts.scatterSlice(op, src._shape, part._shape);
@@ -97,6 +99,13 @@ export function meshgrid(tensors: readonly Tensor[], indexing: string): Tensor[]
 /** Above this many rows torch takes the squared distances as a product of matrices. */
 const FEW_ROWS = 25;
 
+/** Whether the distances are taken so; null where it depends on the rows. */
+const PRODUCTS: Readonly<Record<string, boolean | null>> = {
+  use_mm_for_euclid_dist_if_necessary: null,
+  use_mm_for_euclid_dist: true,
+  donot_use_mm_for_euclid_dist: false,
+};
+
 export function cdist(x1: Tensor, x2: Tensor, p: number, mode: string | null): Tensor {
   const op = "cdist";
   [x1, x2].forEach((t, i) => {
@@ -110,10 +119,10 @@ export function cdist(x1: Tensor, x2: Tensor, p: number, mode: string | null): T
   if (p < 0) throw texts.cdistPower(op);
   if (x1.dtype !== x2.dtype) throw texts.scalarTypeDiffers(op, x1.dtype.scalarType, x2.dtype.scalarType);
   const [rows, others] = [x1._shape.at(-2) as number, x2._shape.at(-2) as number];
-  const many =
-    mode === "use_mm_for_euclid_dist" ||
-    (mode !== "donot_use_mm_for_euclid_dist" && (rows > FEW_ROWS || others > FEW_ROWS));
-  if (p === 2 && many && m1 > 0) return euclidean(x1, x2);
+  const many = rows > FEW_ROWS || others > FEW_ROWS;
+  if (mode !== null && PRODUCTS[mode] === undefined) throw texts.cdistMode(op, mode);
+  const product = mode === null ? null : PRODUCTS[mode];
+  if (p === 2 && (product ?? many) && m1 > 0) return euclidean(x1, x2);
   return O.linalg_vector_norm(x1.unsqueeze(-2).sub(x2.unsqueeze(-3)), p, [-1], false, null);
 }
 

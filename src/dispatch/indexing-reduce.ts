@@ -4,6 +4,7 @@ import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { drop } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -11,6 +12,7 @@ import * as copy from "./copy.ts";
 import { along, asRows, checkIndexAdd, targetOf, writeInto } from "./indexing-dim.ts";
 import { checkScatter, cut, requireIndexDtype, scatterTarget, scatterWrite } from "./indexing-scatter.ts";
 import { limitsOf } from "./limits.ts";
+import { refuseComplexGradient } from "./mode.ts";
 import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { binary, type Pointwise, RULES } from "./pointwise.ts";
 
@@ -74,6 +76,13 @@ function combine(
   return target;
 }
 
+/** Complex numbers have no order, and torch no gradients of such products of them. */
+function refuseComplex(self: Tensor, op: string, reduce: string, kernel: string): void {
+  if (self.dtype.category < 3) return;
+  if (reduce === "amax" || reduce === "amin") throw texts.notImplementedFor(op, kernel, self.dtype.scalarType);
+  refuseComplexGradient(self, op);
+}
+
 export function scatterReduce(
   self: Tensor,
   dim: number,
@@ -90,6 +99,8 @@ export function scatterReduce(
   if (self.dtype !== src.dtype) throw texts.scatterDtypes("scatter");
   checkScatter(self, d, index, src);
   if (MODES[reduce] === undefined) throw texts.scatterReduceMode(op, reduce);
+  for (const t of [self, index, src]) requireKept(t._storage);
+  refuseComplex(self, op, reduce, `scatter_gather_tensor_cpu_reduce_${reduce}`);
   const target = scatterTarget(self, [index, src], out, inplace, op);
   if (index._numel === 0) return target;
   const shape = index._shape.length === 0 ? [1] : index._shape;
@@ -120,6 +131,8 @@ export function indexReduce(
   if (reduce === "sum" || MODES[reduce] === undefined) throw texts.indexReduceMode("index_reduce", reduce);
   const d = wrapDim(dim, self._shape.length);
   checkIndexAdd(self, d, index, source, "index_reduce");
+  for (const t of [self, index, source]) requireKept(t._storage);
+  refuseComplex(self, "index_reduce", reduce, reduce === "amax" ? "maximum_cpu" : "minimum_cpu");
   if (inplace) requireNoInternalOverlap(self, op);
   const target = targetOf(self, out, inplace, op);
   requireNoOverlap(target, index, op);

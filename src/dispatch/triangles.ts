@@ -2,6 +2,7 @@
 import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { int64 } from "../tensor/dtype.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { drop } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -38,6 +39,7 @@ function triangle(
   out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
+  requireKept(self._storage);
   if (self._shape.length < 2) throw texts.triangleRank(op);
   if (out !== undefined) {
     requireCast(self.dtype, out.dtype);
@@ -67,6 +69,7 @@ export function triu(self: Tensor, k: number, out: Tensor | undefined, inplace: 
 /** Zeros with the last dimension on a diagonal of two new ones. */
 export function diagEmbed(self: Tensor, offset: number, first: number, second: number, out?: Tensor): Tensor {
   const op = "diag_embed";
+  requireKept(self._storage);
   const rank = self._shape.length + 1;
   const [a, b] = [wrapDim(first, rank), wrapDim(second, rank)];
   if (a === b) throw texts.sameDiagonalDims(op, first, second);

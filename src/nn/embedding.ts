@@ -14,7 +14,7 @@ import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import { Parameter } from "./parameter.ts";
-import { MODULE } from "./signatures.ts";
+import { EMBEDDING_STATICS, MODULE } from "./signatures.ts";
 
 interface TableOptions extends Placement {
   /** The row that stays zero and gets no gradient. */
@@ -38,6 +38,12 @@ export interface EmbeddingBagOptions extends TableOptions {
   mode?: "sum" | "mean" | "max";
   /** Whether the last offset is the end of the last bag. Default false. */
   includeLastOffset?: boolean;
+}
+
+/** Options of `Embedding.fromPretrained`. */
+export interface PretrainedOptions extends TableOptions {
+  /** Whether the table is left as it is. Default true. */
+  freeze?: boolean;
 }
 
 type Sizes = { numEmbeddings: number; embeddingDim: number };
@@ -133,7 +139,7 @@ export class Embedding extends Module {
    * ```
    * @torch torch.nn.Embedding.from_pretrained
    */
-  static fromPretrained(embeddings: Tensor, options: EmbeddingOptions & { freeze?: boolean } = {}): Embedding {
+  static fromPretrained(embeddings: Tensor, options: PretrainedOptions = {}): Embedding {
     if (embeddings.ndim !== 2) throw new AssertionError("Embeddings parameter is expected to be 2-dimensional");
     const { freeze = true, ...rest } = options;
     const [rows, width] = embeddings._shape as [number, number];
@@ -154,6 +160,7 @@ export class Embedding extends Module {
   }
 }
 installChecks(Embedding.prototype, MODULE);
+installChecks(Embedding, EMBEDDING_STATICS);
 checkForward(Embedding, "Embedding");
 
 /**

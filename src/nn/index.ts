@@ -48,7 +48,13 @@ export {
   type ConvTransposeOptions,
 } from "./convolution.ts";
 export { deepcopy } from "./deepcopy.ts";
-export { Embedding, EmbeddingBag, type EmbeddingBagOptions, type EmbeddingOptions } from "./embedding.ts";
+export {
+  Embedding,
+  EmbeddingBag,
+  type EmbeddingBagOptions,
+  type EmbeddingOptions,
+  type PretrainedOptions,
+} from "./embedding.ts";
 export { functional } from "./functional.ts";
 export type { RemovableHandle } from "./hooks.ts";
 export * as init from "./init.ts";

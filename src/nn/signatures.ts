@@ -236,6 +236,11 @@ export const FORWARD = {
   Tanh: "input:tensor",
 };
 
+/** Class methods. */
+export const EMBEDDING_STATICS = {
+  fromPretrained: `embeddings:tensor | freeze:bool paddingIdx:int? ${TABLE}`,
+};
+
 /** Methods of every module. */
 export const MODULE = {
   registerParameter: "name:any param:any",

@@ -42,6 +42,9 @@ test("every signature with words is among them", () => {
   expect([...new Set(found)].filter((name) => !called.has(name))).toEqual([]);
 }, 60_000);
 
+/** Texts that are no words. */
+const OWN_WORDS = new Set(["einsum.equation"]);
+
 test("every operator with a word is among them", () => {
   const words = loadModel().ops.flatMap(({ name, args }) =>
     args.filter(({ role }) => role.startsWith("String")).map((arg) => `${name}.${arg.name}`),
@@ -50,5 +53,5 @@ test("every operator with a word is among them", () => {
     name.replace(/^.*\.(?=\w+\.)/, "").replace(/_(\w)/g, (_, c) => c.toUpperCase()),
   );
   expect(plain.length).toBeGreaterThan(6);
-  expect(plain.filter((name) => !called.has(name))).toEqual([]);
+  expect(plain.filter((name) => !called.has(name) && !OWN_WORDS.has(name))).toEqual([]);
 }, 60_000);

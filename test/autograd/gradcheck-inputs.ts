@@ -32,8 +32,78 @@ const MASK = () =>
 /** All that a kernel of gradients can give. */
 const WANTED = { inputWanted: true, weightWanted: true, biasWanted: true };
 
+const NONE = { weight: null, ignoreIndex: -100 };
+
+/** Of losses: classes and probabilities. */
+const LOSS_RECIPES: Record<string, readonly Assignment[]> = {
+  nll_loss_forward: [
+    { ...NONE, target: index(1, 0, 3), reduction: 1 },
+    { ...NONE, target: index(1, 0, 3), reduction: 2, ignoreIndex: 0 },
+    { ...NONE, target: index(1, 0, 3), reduction: 0 },
+  ],
+  nll_loss2d_forward: [0, 1, 2].map((reduction) => ({
+    ...NONE,
+    self: of(2, 3, 1, 2),
+    target: index(1, 0, 2, 2).reshape([2, 1, 2]),
+    reduction,
+  })),
+  nll_loss_backward: [0, 1, 2].map((reduction) => ({
+    ...NONE,
+    gradOutput: reduction === 0 ? of(3) : of(),
+    shape: [3, 4],
+    target: index(1, 0, 3),
+    reduction,
+    totalWeight: tensor(3).double(),
+  })),
+  nll_loss2d_backward: [0, 1, 2].map((reduction) => ({
+    ...NONE,
+    gradOutput: reduction === 0 ? of(2, 1, 2) : of(),
+    shape: [2, 3, 1, 2],
+    target: index(1, 0, 2, 2).reshape([2, 1, 2]),
+    reduction,
+    totalWeight: tensor(4).double(),
+  })),
+  _binary_cross_entropy: [0, 1, 2].map((reduction) => ({ target: of(3, 4), weight: null, reduction })),
+  _binary_cross_entropy_with_logits: [
+    { target: of(3, 4), weight: null, posWeight: null, reduction: 1 },
+    { target: of(3, 4), weight: tensor([0.5, 1, 2, 3]).double().expand([3, 4]), posWeight: null, reduction: 2 },
+    { target: of(3, 4), weight: null, posWeight: tensor([0.5, 1, 2, 3]).double(), reduction: 0 },
+  ],
+  _soft_margin_loss: [0, 1, 2].map((reduction) => ({
+    target: tensor([1, -1, 1, 1]).double().expand([3, 4]),
+    reduction,
+  })),
+};
+
+/** Where the functions of an operator are smooth, if it is not everywhere that they are defined. */
+export const SMOOTH: Readonly<Record<string, readonly Domain[]>> = {
+  _binary_cross_entropy: ["fraction"],
+  binary_cross_entropy_backward: ["fraction"],
+};
+
 /** Arguments that roles do not tell; the first of several is varied further. */
 const RECIPES: Record<string, readonly Assignment[]> = {
+  ...LOSS_RECIPES,
+  diag_embed: [
+    { dim1: 0, dim2: 2 },
+    { dim1: -2, dim2: -1, offset: 1 },
+  ],
+  _embedding: [{ weight: of(4, 3), indices: index(1, 3, 1), paddingIdx: -1, scaleGradByFreq: false }],
+  "scatter_reduce.two": ["sum", "prod", "mean", "amax", "amin"].flatMap((reduce) =>
+    [true, false].map((includeSelf) => ({
+      dim: 0,
+      index: grid([
+        [0, 2, 0, 1],
+        [2, 2, 1, 0],
+      ]),
+      src: of(2, 4),
+      reduce,
+      includeSelf,
+    })),
+  ),
+  index_reduce: ["prod", "mean", "amax", "amin"].flatMap((reduce) =>
+    [true, false].map((includeSelf) => ({ dim: 0, index: index(2, 0, 2), source: of(3, 4), reduce, includeSelf })),
+  ),
   native_layer_norm: [
     { normalizedShape: [4], weight: of(4), bias: of(4), eps: 0.1 },
     { normalizedShape: [3, 4], weight: null, bias: null, eps: 0.1 },

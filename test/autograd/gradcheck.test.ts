@@ -13,6 +13,7 @@ import {
   DOMAINS,
   type Fn,
   Shape,
+  SMOOTH,
   targetsOf,
 } from "./gradcheck-inputs.ts";
 
@@ -49,7 +50,7 @@ interface Form {
 /** The call of an assignment in the first domain where its results are finite; null where it does not apply. */
 function finiteCall({ op, fn, complex, inPlace, plain }: Form, a: Assignment): Call | string | null {
   let wrong = "its results are not finite in any domain";
-  for (const domain of DOMAINS) {
+  for (const domain of SMOOTH[op.key] ?? DOMAINS) {
     const call = callOf(op, fn, a, complex, domain, inPlace);
     try {
       if (inPlace && plain !== undefined) {

@@ -14,14 +14,14 @@ import {
   leafOf,
   weightsLike,
 } from "./gradcheck.ts";
-import { type Assignment, assignments, type Call, callOf, DOMAINS, type Fn } from "./gradcheck-inputs.ts";
+import { type Assignment, assignments, type Call, callOf, DOMAINS, type Fn, SMOOTH } from "./gradcheck-inputs.ts";
 
 const functions = generated as unknown as Record<string, Fn | undefined>;
 const ops = loadModel().ops.filter((op) => typeof op.grad === "object");
 
 /** A call in the first domain where its results are finite. */
 function finiteCall(op: Op, fn: Fn, a: Assignment, inPlace: boolean): Call | undefined {
-  for (const domain of DOMAINS) {
+  for (const domain of SMOOTH[op.key] ?? DOMAINS) {
     try {
       const call = callOf(op, fn, a, false, domain, inPlace);
       if (hasFiniteResults(call.f, call.inputs)) return call;

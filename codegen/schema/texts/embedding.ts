@@ -78,7 +78,7 @@ export const texts = [
     name: "bagMode",
     error: "ValueError",
     code: "value",
-    text: "mode has to be one of sum, mean or max",
+    text: "mode has to be one of sum, mean or max, and not {mode}",
   },
   {
     name: "bagScale",

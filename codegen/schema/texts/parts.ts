@@ -220,4 +220,10 @@ export const texts = [
     code: "value",
     text: "aminmax(): the `min` and `max` out= tensors must not overlap.",
   },
+  {
+    name: "cdistMode",
+    error: "ValueError",
+    code: "value",
+    text: "{mode} is not a valid value for compute_mode",
+  },
 ] as const satisfies readonly TextSchema[];
