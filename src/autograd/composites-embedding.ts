@@ -51,7 +51,7 @@ interface Bags {
 
 function checkOffsets(offsets: Tensor, length: number): void {
   const op = "embedding_bag";
-  if (offsets._numel === 0) return;
+  if (offsets._numel === 0 || !offsets._storage.device.computes) return;
   const first = offsets.select(0, 0).item() as number;
   const last = offsets.select(0, -1).item() as number;
   if (Number(first) !== 0) throw texts.firstOffset(op, first);
@@ -80,28 +80,29 @@ function bagsOf(input: Tensor, offsets: Tensor | null, weights: Tensor | null, w
   return { indices: input, weights, of, count: starts._numel };
 }
 
-/** Without the positions that name the padding. */
-function withoutPadding(bags: Bags, padding: number): Bags {
-  const kept = bags.indices.ne(padding);
-  const pick = (t: Tensor): Tensor => O.masked_select(t, kept);
-  return { ...bags, indices: pick(bags.indices), of: pick(bags.of), weights: bags.weights && pick(bags.weights) };
-}
-
 /** The largest of each bag's rows, element by element; the gradient belongs to the first of equals. */
-function largest(rows: Tensor, { of, count }: Bags): Tensor {
+function largest(rows: Tensor, { of, count }: Bags, skipped: Tensor | null): Tensor {
   const [n, width] = rows._shape as [number, number];
   if (n === 0) return rows.sum(0).expand([count, width]).clone();
   const at = gradModes.run(false, "embedding_bag", () => {
     const bag = of.unsqueeze(1).expand([n, width]);
     const low = rows.newFull([count, width], Number.NEGATIVE_INFINITY);
-    const most = O.scatter_reduce_two(low, 0, bag, rows, "amax", true);
+    const open = skipped === null ? rows : rows.maskedFill(skipped, Number.NEGATIVE_INFINITY);
+    const most = O.scatter_reduce_two(low, 0, bag, open, "amax", true);
     const places = O.arange(n, int64, rows.device, false).unsqueeze(1).expand([n, width]);
     const equal = rows.eq(O.gather(most, 0, bag, false)).logicalOr(rows.isnan());
-    const none = bag.newFull([count, width], n);
-    return O.scatter_reduce_two(none, 0, bag, O.where(equal, places, n), "amin", true);
+    const first = O.where(skipped === null ? equal : equal.logicalAnd(skipped.logicalNot()), places, n);
+    return O.scatter_reduce_two(bag.newFull([count, width], n), 0, bag, first, "amin", true);
   });
   const empty = at.eq(n);
   return O.gather(rows, 0, at.maskedFill(empty, 0), false).maskedFill(empty, 0);
+}
+
+/** How many rows of each bag count, one at least. */
+function countsOf({ of, count }: Bags, skipped: Tensor | null, like: Tensor): Tensor {
+  const ones = like.newOnes([of._numel, 1]);
+  const counted = skipped === null ? ones : ones.maskedFill(skipped, 0);
+  return O.index_add(like.newZeros([count, 1]), 0, of, counted, 1).clampMin(1);
 }
 
 const MODES = ["sum", "mean", "max"];
@@ -120,21 +121,21 @@ export function embeddingBag(
   padding: number | null,
 ): Tensor {
   const op = "embedding_bag";
-  const all = bagsOf(input, offsets, weights, withLast);
+  const bags = bagsOf(input, offsets, weights, withLast);
   if (!MODES.includes(mode)) throw texts.bagMode(op, mode);
   if (mode === "max" && scale) throw texts.bagScale(op);
   if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
   if (input.dtype !== int64 && input.dtype !== int32) throw texts.bagIndices(op, input.dtype.scalarType);
   const row = paddingOf(padding, weight);
-  const bags = row < 0 ? all : withoutPadding(all, row);
+  // One for each position, whether it names the padding: such rows do not count.
+  const skipped = row < 0 ? null : bags.indices.eq(row).unsqueeze(1);
   if (maxNorm !== null) shorten(weight, bags.indices, maxNorm, normType);
   const rows = O._embedding(weight, bags.indices, -1, scale);
-  if (mode === "max") return largest(rows, bags);
-  const given = bags.weights === null ? rows : rows.mul(bags.weights.unsqueeze(1));
+  if (mode === "max") return largest(rows, bags, skipped);
+  const weighted = bags.weights === null ? rows : rows.mul(bags.weights.unsqueeze(1));
+  const given = skipped === null ? weighted : weighted.maskedFill(skipped, 0);
   const total = O.index_add(rows.newZeros([bags.count, weight._shape[1] as number]), 0, bags.of, given, 1);
-  if (mode === "sum") return total;
-  const counts = O.bincount(bags.of, null, bags.count).clampMin(1).to(total.dtype).unsqueeze(1);
-  return total.div(counts);
+  return mode === "sum" ? total : total.div(countsOf(bags, skipped, total));
 }
 
 export function oneHot(input: Tensor, classes: number): Tensor {
@@ -144,9 +145,10 @@ export function oneHot(input: Tensor, classes: number): Tensor {
     if (classes <= 0) throw texts.oneHotOfNothing(op);
     return input.newZeros([...input._shape, classes]);
   }
+  if (classes !== -1 && classes < 1) throw texts.oneHotClasses(op);
+  if (classes !== -1 && !input._storage.device.computes) return input.newZeros([...input._shape, classes]);
   if (Number(input.min().item()) < 0) throw texts.oneHotNegative(op);
   const most = Number(input.max().item());
-  if (classes !== -1 && classes < 1) throw texts.oneHotClasses(op);
   if (classes !== -1 && most >= classes) throw texts.oneHotTooLarge(op);
   const n = classes === -1 ? most + 1 : classes;
   return O.scatter_value_(input.newZeros([...input._shape, n]), -1, input.unsqueeze(-1), 1);
