@@ -489,6 +489,8 @@ export function formulaOf(name: string): unknown {
       return F.prodBackward;
     case "putBackward":
       return F.putBackward;
+    case "recurrentBackward":
+      return F.recurrentBackward;
     case "repeatBackward":
       return F.repeatBackward;
     case "rmsNormBackward":

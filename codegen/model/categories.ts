@@ -36,6 +36,7 @@ const OF_FILE: Readonly<Record<string, Category>> = {
   norms: "Linear algebra",
   pointwise: "Pointwise",
   random: "Random numbers",
+  recurrent: "Activations and layers",
   reductions: "Reduction",
   scans: "Running sums and differences",
   searching: "Comparison, sorting, searching",

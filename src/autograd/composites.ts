@@ -10,6 +10,7 @@ export * from "./composites-normalization.ts";
 export * from "./composites-norms.ts";
 export * from "./composites-pointwise.ts";
 export * from "./composites-quantile.ts";
+export * from "./composites-recurrent.ts";
 export * from "./composites-reduction.ts";
 export * from "./composites-storage.ts";
 export * from "./composites-unique.ts";

@@ -25,7 +25,7 @@ export {
   Softshrink,
   Threshold,
 } from "./activations-straight.ts";
-export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
+export { type AttentionForwardOptions, type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export {
   BatchNorm1d,
   BatchNorm2d,
@@ -55,9 +55,30 @@ export { HuberLoss, L1Loss, MSELoss, SmoothL1Loss } from "./losses.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
 export { GroupNorm, type GroupNormOptions, RMSNorm, type RMSNormOptions } from "./normalization.ts";
 export { Buffer, Parameter } from "./parameter.ts";
+export {
+  GRU,
+  LSTM,
+  type LSTMOptions,
+  type LSTMState,
+  RNN,
+  type RNNOptions,
+} from "./recurrent.ts";
+export type { RecurrentOptions } from "./recurrent-base.ts";
+export {
+  type CellOptions,
+  GRUCell,
+  LSTMCell,
+  RNNCell,
+  type RNNCellOptions,
+} from "./recurrent-cells.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {
+  type DecoderOptions,
+  type EncoderLayerOptions,
+  type EncoderOptions,
+  type StackOptions,
   Transformer,
+  type TransformerCallOptions,
   TransformerDecoder,
   TransformerDecoderLayer,
   TransformerEncoder,

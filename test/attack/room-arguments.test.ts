@@ -205,6 +205,24 @@ async function expectNone(targets: readonly Target[], least: number): Promise<vo
   expect(found).toEqual([]);
 }
 
+/** Normalizing and recurrent modules. */
+const NORMALIZING: Record<string, () => object> = {
+  BatchNorm1d: () => new Z.nn.BatchNorm1d(3),
+  BatchNorm2d: () => new Z.nn.BatchNorm2d(3),
+  BatchNorm3d: () => new Z.nn.BatchNorm3d(3),
+  GroupNorm: () => new Z.nn.GroupNorm(1, 3),
+  InstanceNorm1d: () => new Z.nn.InstanceNorm1d(3),
+  InstanceNorm2d: () => new Z.nn.InstanceNorm2d(3),
+  InstanceNorm3d: () => new Z.nn.InstanceNorm3d(3),
+  RMSNorm: () => new Z.nn.RMSNorm(3),
+  RNN: () => new Z.nn.RNN(2, 3),
+  LSTM: () => new Z.nn.LSTM(2, 3),
+  GRU: () => new Z.nn.GRU(2, 3),
+  RNNCell: () => new Z.nn.RNNCell(2, 3),
+  LSTMCell: () => new Z.nn.LSTMCell(2, 3),
+  GRUCell: () => new Z.nn.GRUCell(2, 3),
+};
+
 describe("nn", () => {
   const room = Z.nn as object;
   test("functions", () => expectNone(functionsOf("nn", room, NN.FUNCTIONS), 1));
@@ -220,14 +238,7 @@ describe("nn", () => {
       Dropout: () => new Z.nn.Dropout(),
       Identity: () => new Z.nn.Identity(),
       LayerNorm: () => new Z.nn.LayerNorm(2),
-      BatchNorm1d: () => new Z.nn.BatchNorm1d(3),
-      BatchNorm2d: () => new Z.nn.BatchNorm2d(3),
-      BatchNorm3d: () => new Z.nn.BatchNorm3d(3),
-      GroupNorm: () => new Z.nn.GroupNorm(1, 3),
-      InstanceNorm1d: () => new Z.nn.InstanceNorm1d(3),
-      InstanceNorm2d: () => new Z.nn.InstanceNorm2d(3),
-      InstanceNorm3d: () => new Z.nn.InstanceNorm3d(3),
-      RMSNorm: () => new Z.nn.RMSNorm(3),
+      ...NORMALIZING,
       Linear: linear,
       LogSoftmax: () => new Z.nn.LogSoftmax(0),
       Module: () => new Z.nn.Module(),

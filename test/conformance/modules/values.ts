@@ -71,7 +71,8 @@ export class Values {
   }
 
   module({ cls, args = [], kw = {} }: Any): Any {
-    const made = named(this.lib.nn, cls);
+    // Arguments that are modules have the whole name.
+    const made = named(this.lib.nn, cls.replace(/^nn\./, ""));
     if (made === undefined) throw new Error(`no such module: nn.${cls}`);
     const options = this.options(kw);
     return new made(...this.get(args), ...(Object.keys(options).length > 0 ? [options] : []));

@@ -59,6 +59,7 @@ const shared = .{
     @import("abi_normalization"),
     @import("abi_random"),
     @import("abi_range"),
+    @import("abi_recurrent"),
     @import("abi_reduce"),
     @import("abi_scan"),
     @import("abi_search"),

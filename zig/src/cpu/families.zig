@@ -4,8 +4,9 @@ const std = @import("std");
 
 /// Compiled once for every instruction set.
 pub const tuned = [_][]const u8{
-    "activation", "attention", "binary",  "copy",  "foreach", "matmul", "normalization", "random", "reduce", "scan",
-    "softmax",    "sort",      "ternary", "unary",
+    "activation", "attention", "binary", "copy", "foreach", "matmul", "normalization",
+    "random",     "recurrent", "reduce", "scan", "softmax", "sort",   "ternary",
+    "unary",
 };
 
 /// Compiled once, for the baseline.
@@ -14,8 +15,8 @@ pub const plain = [_][]const u8{ "index", "index_mask", "range", "search" };
 /// Families with numbers that TypeScript shares, generated/abi_<family>.zig: imported as `abi_<family>` there and in
 /// the library's root, and nowhere else, so that one number more is compiled by these objects alone.
 pub const with_numbers = [_][]const u8{
-    "attention", "foreach", "index", "matmul", "normalization", "random", "range", "reduce", "scan", "search",
-    "softmax",   "sort",
+    "attention", "foreach", "index", "matmul", "normalization", "random", "range",
+    "recurrent", "reduce",  "scan",  "search", "softmax",       "sort",
 };
 
 /// Numbers of the same kind that belong to the library's root alone.
