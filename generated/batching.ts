@@ -284,6 +284,8 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "bernoulli": "random Tensor Generator?",
   "bernoulli.p": "random Tensor Float Generator?",
   "multinomial": "random Tensor Int Bool Generator?",
+  "_recurrent_layer": "each Tensor Tensor Tensor? Tensor Tensor? Int Bool",
+  "_recurrent_layer_backward": "each Tensor? Tensor? Tensor? Tensor Tensor Tensor Tensor Tensor? Tensor Int Bool",
   "sum": "whole Tensor DType?",
   "sum.dim_IntList": "dims Tensor Dims? Bool DType?",
   "mean": "whole Tensor DType?",

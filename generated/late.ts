@@ -675,6 +675,8 @@ export function formulaOf(name: string): unknown {
       return F.prodBackward;
     case "putBackward":
       return F.putBackward;
+    case "recurrentBackward":
+      return F.recurrentBackward;
     case "reflectionPadBackward":
       return F.reflectionPadBackward;
     case "repeatBackward":

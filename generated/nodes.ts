@@ -6875,6 +6875,65 @@ export function bernoulli_Backward() {
   return (made_bernoulli_Backward ??= make_bernoulli_Backward());
 }
 
+function make__recurrent_layer_Backward() {
+  return class _recurrent_layer_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "RecurrentLayerBackward0";
+    }
+    declare input: S.Saved;
+    declare h0: S.Saved;
+    declare c0: S.Saved;
+    declare weight: S.Saved;
+    declare added: S.Saved;
+    declare mode: number;
+    declare reverse: boolean;
+    declare result0: S.Saved;
+    declare result3: S.Saved;
+    declare result4: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const added = S.unpack(this.added, this) as Tensor | null;
+      const c0 = S.unpack(this.c0, this) as Tensor | null;
+      const h0 = S.unpack(this.h0, this) as Tensor;
+      const input = S.unpack(this.input, this) as Tensor;
+      const mode = this.mode;
+      const reverse = this.reverse;
+      const weight = S.unpack(this.weight, this) as Tensor;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      const result3 = S.unpack(this.result3, this) as Tensor;
+      const result4 = S.unpack(this.result4, this) as Tensor;
+      const needs = this.needsList();
+      const all: Gradients = this.nothing();
+      if (needs[0] || needs[1] || needs[2] || needs[3] || needs[4]) {
+        const part: Gradients = F.recurrentBackward(grads, input, h0, c0, weight, added, result0, result3, result4, mode, reverse, needs);
+        all[0] = part[0] ?? null;
+        all[1] = part[1] ?? null;
+        all[2] = part[2] ?? null;
+        all[3] = part[3] ?? null;
+        all[4] = part[4] ?? null;
+      }
+      return all;
+    }
+    override release(): void {
+      super.release();
+      this.input = S.drop(this.input);
+      this.h0 = S.drop(this.h0);
+      this.c0 = S.drop(this.c0);
+      this.weight = S.drop(this.weight);
+      this.added = S.drop(this.added);
+      this.result0 = S.drop(this.result0);
+      this.result3 = S.drop(this.result3);
+      this.result4 = S.drop(this.result4);
+    }
+  };
+}
+let made__recurrent_layer_Backward: ReturnType<typeof make__recurrent_layer_Backward> | undefined;
+export function _recurrent_layer_Backward() {
+  return (made__recurrent_layer_Backward ??= make__recurrent_layer_Backward());
+}
+
 function make_sum_Backward() {
   return class sum_Backward extends Node {
     constructor() {

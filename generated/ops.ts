@@ -27,6 +27,7 @@ import * as $pooling from "../src/dispatch/pooling.ts";
 import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
 import * as $ranges from "../src/dispatch/ranges.ts";
+import * as $recurrent from "../src/dispatch/recurrent.ts";
 import * as $reduce from "../src/dispatch/reduce.ts";
 import * as $reduce_close from "../src/dispatch/reduce-close.ts";
 import * as $reduce_extremes from "../src/dispatch/reduce-extremes.ts";
@@ -6763,6 +6764,30 @@ export function multinomial(self: Tensor, numSamples: number, replacement: boole
   return $random.multinomial(self, numSamples, replacement, generator, undefined);
 }
 
+export function _recurrent_layer(input: Tensor, h0: Tensor, c0: Tensor | null, weight: Tensor, added: Tensor | null, mode: number, reverse: boolean): Named<readonly ["output","hn","cn","gates","cells"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_recurrent_layer", _recurrent_layer), [input, h0, c0, weight, added, mode, reverse]); if (r !== $A.PROCEED) return r as Named<readonly ["output","hn","cn","gates","cells"]>; }
+  if (!(gradMode.enabled && (requiresGrad(input) || requiresGrad(h0) || $T.tracks(c0) || requiresGrad(weight) || $T.tracks(added)))) return $recurrent.layer(input, h0, c0, weight, added, mode, reverse);
+  const node = new ($N._recurrent_layer_Backward())();
+  $T.connect(node, [input, h0, c0, weight, added]);
+  node.input = $S.save(input);
+  node.h0 = $S.save(h0);
+  node.c0 = $S.save(c0);
+  node.weight = $S.save(weight);
+  node.added = $S.save(added);
+  node.mode = mode;
+  node.reverse = reverse;
+  const r = $recurrent.layer(input, h0, c0, weight, added, mode, reverse);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  node.result3 = $S.saveResult(r[3] as Tensor, node, 3);
+  node.result4 = $S.saveResult(r[4] as Tensor, node, 4);
+  return $T.record(r, node, [3,4]);
+}
+
+export function _recurrent_layer_backward(gradOutput: Tensor | null, gradHn: Tensor | null, gradCn: Tensor | null, gates: Tensor, cells: Tensor, output: Tensor, h0: Tensor, c0: Tensor | null, weight: Tensor, mode: number, reverse: boolean): Named<readonly ["grad_input","grad_hidden","grad_h0","grad_c0"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("_recurrent_layer_backward", _recurrent_layer_backward), [gradOutput, gradHn, gradCn, gates, cells, output, h0, c0, weight, mode, reverse]); if (r !== $A.PROCEED) return r as Named<readonly ["grad_input","grad_hidden","grad_h0","grad_c0"]>; }
+  return $recurrent.layerBackward(gradOutput, gradHn, gradCn, gates, cells, output, h0, c0, weight, mode, reverse);
+}
+
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("sum", sum), [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -9599,6 +9624,8 @@ bernoulli_float_ ["bernoulli_","bernoulli","float","op",["self","p","generator"]
 bernoulli ["bernoulli","bernoulli","","op",["self","generator","out"],[[0],[2],[]]]
 bernoulli_p ["bernoulli","bernoulli","p","op",["self","p","generator"]]
 multinomial ["multinomial","multinomial","","op",["self","numSamples","replacement","generator","out"],[[0],[4],[]],null,["_multinomial","out_multinomial_out"]]
+_recurrent_layer ["_recurrent_layer","_recurrentLayer","","op",["input","h0","c0","weight","added","mode","reverse"],[[0,1,2,3,4],[],[]]]
+_recurrent_layer_backward ["_recurrent_layer_backward","_recurrentLayerBackward","","op",["gradOutput","gradHn","gradCn","gates","cells","output","h0","c0","weight","mode","reverse"],[[0,1,2,3,4,5,6,7,8],[],[]]]
 sum ["sum","sum","","op",["self","dtype","out"],[[0],[2],[]]]
 sum_dim_IntList ["sum","sum","dim_IntList","op",["self","dim","keepdim","dtype","out"],[[0],[4],[]]]
 mean ["mean","mean","","op",["self","dtype","out"],[[0],[2],[]]]

@@ -349,6 +349,8 @@ const KERNELS = {
   zs_k_random_uniform: { args: ["f64"], returns: "i32" },
   zs_k_range_arange: { args: ["f64"], returns: "i32" },
   zs_k_range_spaced: { args: ["f64"], returns: "i32" },
+  zs_k_recurrent_backward: { args: ["f64"], returns: "i32" },
+  zs_k_recurrent_forward: { args: ["f64"], returns: "i32" },
   zs_k_reduce_arg_max: { args: ["f64"], returns: "i32" },
   zs_k_reduce_arg_min: { args: ["f64"], returns: "i32" },
   zs_k_reduce_equal: { args: ["f64"], returns: "i32" },

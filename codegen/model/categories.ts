@@ -43,6 +43,7 @@ const OF_FILE: Readonly<Record<string, Category>> = {
   pooling: "Activations and layers",
   pointwise: "Pointwise",
   random: "Random numbers",
+  recurrent: "Activations and layers",
   reductions: "Reduction",
   scans: "Running sums and differences",
   sampling: "Activations and layers",

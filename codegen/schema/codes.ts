@@ -268,6 +268,20 @@ export const codes = [
     values: { scale: 0, causal: 1 },
   },
   {
+    name: "RecurrentAttr",
+    family: "recurrent",
+    type: "usize",
+    doc: "Attributes by place.",
+    values: { mode: 0, reverse: 1 },
+  },
+  {
+    name: "RecurrentMode",
+    family: "recurrent",
+    type: "enum(u8)",
+    doc: "What a step of a recurrent layer computes.",
+    values: { tanh: 0, relu: 1, lstm: 2, gru: 3 },
+  },
+  {
     name: "NormRowsAttr",
     family: "normalization",
     type: "usize",

@@ -48,7 +48,8 @@ export function wrongPicture({ images, labels }: Digits, guesses: Tensor): strin
     const squares = pixels.flatMap((row, r) =>
       row.map((v, c) => {
         const shade = Math.round(255 * (1 - v));
-        return `<rect x="${x + 4 + c * 8}" y="${y + 4 + r * 8}" width="8" height="8" fill="rgb(${shade},${shade},${shade})"/>`;
+        const place = `x="${x + 4 + c * 8}" y="${y + 4 + r * 8}" width="8" height="8"`;
+        return `<rect ${place} fill="rgb(${shade},${shade},${shade})"/>`;
       }),
     );
     const text = `${labels.at(at).item()} taken for ${guesses.at(at).item()}`;

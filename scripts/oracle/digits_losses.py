@@ -65,3 +65,4 @@ print(f"epoch: {1000 * sorted(times)[len(times) // 2]:.1f} ms, accuracy {100 * r
 if len(sys.argv) > 1:
     with open(sys.argv[1], "w") as f:
         json.dump([float(f"{x:.7g}") for x in losses[:200]], f)
+        f.write("\n")

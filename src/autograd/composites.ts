@@ -18,6 +18,7 @@ export * from "./composites-parts.ts";
 export * from "./composites-pointwise.ts";
 export * from "./composites-pooling.ts";
 export * from "./composites-quantile.ts";
+export * from "./composites-recurrent.ts";
 export * from "./composites-reduction.ts";
 export * from "./composites-sampling.ts";
 export * from "./composites-storage.ts";

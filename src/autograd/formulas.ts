@@ -14,6 +14,7 @@ export * from "./formulas-normalization.ts";
 export * from "./formulas-numbers.ts";
 export * from "./formulas-pointwise.ts";
 export * from "./formulas-products.ts";
+export * from "./formulas-recurrent.ts";
 export * from "./formulas-reduction.ts";
 export { sumTo } from "./gradients.ts";
 

@@ -1,8 +1,11 @@
-/** Multi-head attention: its parameters and their initial values. */
+/** Multi-head attention. */
 
 import { installChecks } from "../tensor/checks.ts";
-import { NotImplementedError, RuntimeError, ValueError } from "../tensor/errors.ts";
+import { RuntimeError, ValueError } from "../tensor/errors.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { attend } from "./attention-forward.ts";
+import { checkForward } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { NonDynamicallyQuantizableLinear } from "./linear.ts";
 import { Module } from "./module.ts";
@@ -27,6 +30,29 @@ export interface AttentionOptions extends Placement {
   /** Whether the batch comes first. */
   batchFirst?: boolean;
 }
+
+/** Options of a call of `MultiheadAttention`. */
+export interface AttentionForwardOptions {
+  /** Which keys are padding: of shape (batch, keys). */
+  keyPaddingMask?: Tensor | null;
+  /** Whether the weights are given too; true by default. */
+  needWeights?: boolean;
+  /** Which keys do not count for which queries: (queries, keys), or that for each head of each example. */
+  attnMask?: Tensor | null;
+  /** Whether the weights are those of all heads together; true by default. */
+  averageAttnWeights?: boolean;
+  /** Says that `attnMask` is causal. */
+  isCausal?: boolean;
+}
+
+/** The same in order, as the checks leave them. */
+type AttentionCall = [
+  keyPaddingMask?: Tensor | null,
+  needWeights?: boolean,
+  attnMask?: Tensor | null,
+  averageAttnWeights?: boolean,
+  isCausal?: boolean,
+];
 
 type AttentionSettings = Required<AttentionOptions> & { embedDim: number; numHeads: number };
 
@@ -55,7 +81,7 @@ function makeProjections(module: MultiheadAttention, o: Placement): void {
 }
 
 /**
- * Attention with several heads; `forward` is not implemented yet.
+ * Attention with several heads.
  * @example
  * ```ts
  * const a = new nn.MultiheadAttention(8, 2);
@@ -162,8 +188,33 @@ export class MultiheadAttention extends Module {
     if (this.bias_v !== null) init.xavierNormal_(this.bias_v);
   }
 
-  override forward(_query: Tensor, _key: Tensor, _value: Tensor): [Tensor, Tensor | null] {
-    throw new NotImplementedError("MultiheadAttention: the forward pass is not implemented yet");
+  /**
+   * Attends to `value` where queries are like `key`. Gives the result and, unless `needWeights` is false, the weights:
+   * averaged over heads unless `averageAttnWeights` is false. True in a mask of bools is what does not count.
+   */
+  override forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    ...rest: [
+      keyPaddingMask?: Tensor | null | AttentionForwardOptions,
+      needWeights?: boolean | AttentionForwardOptions,
+      attnMask?: Tensor | null | AttentionForwardOptions,
+      averageAttnWeights?: boolean | AttentionForwardOptions,
+      isCausal?: boolean | AttentionForwardOptions,
+    ]
+  ): [Tensor, Tensor | null] {
+    const [keyPaddingMask, needWeights, attnMask, averageAttnWeights, isCausal] = rest as AttentionCall;
+    return tidy(() =>
+      attend(this, query, key, value, {
+        keyPaddingMask: keyPaddingMask ?? null,
+        needWeights: needWeights ?? true,
+        attnMask: attnMask ?? null,
+        averageAttnWeights: averageAttnWeights ?? true,
+        isCausal: isCausal ?? false,
+      }),
+    );
   }
 }
 installChecks(MultiheadAttention.prototype, MODULE);
+checkForward(MultiheadAttention, "MultiheadAttention");

@@ -25,7 +25,7 @@ export {
   Softshrink,
   Threshold,
 } from "./activations-straight.ts";
-export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
+export { type AttentionForwardOptions, type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export {
   BatchNorm1d,
   BatchNorm2d,
@@ -133,6 +133,22 @@ export {
   type AdaptiveMaxPoolOptions,
 } from "./pooling-adaptive.ts";
 export {
+  GRU,
+  LSTM,
+  type LSTMOptions,
+  type LSTMState,
+  RNN,
+  type RNNOptions,
+} from "./recurrent.ts";
+export type { RecurrentOptions } from "./recurrent-base.ts";
+export {
+  type CellOptions,
+  GRUCell,
+  LSTMCell,
+  RNNCell,
+  type RNNCellOptions,
+} from "./recurrent-cells.ts";
+export {
   Flatten,
   type FlattenOptions,
   PixelShuffle,
@@ -149,7 +165,12 @@ export {
 } from "./resizing.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {
+  type DecoderOptions,
+  type EncoderLayerOptions,
+  type EncoderOptions,
+  type StackOptions,
   Transformer,
+  type TransformerCallOptions,
   TransformerDecoder,
   TransformerDecoderLayer,
   TransformerEncoder,

@@ -165,7 +165,7 @@ export class Dropout extends Module {
     return tidy(() => composites.dropout(input, this.p, this.training, this.inplace));
   }
   override extraRepr(): string {
-    return `p=${this.p}, inplace=${this.inplace ? "True" : "False"}`;
+    return `p=${pythonFloat(this.p)}, inplace=${this.inplace ? "True" : "False"}`;
   }
 }
 installChecks(Dropout.prototype, MODULE);

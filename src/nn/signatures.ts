@@ -7,6 +7,7 @@ const LAYER =
 const TABLE = `maxNorm:number? normType:number scaleGradByFreq:bool sparse:bool ${PLACE}`;
 const FEATURES =
   "numFeatures:int eps?:number momentum?:number? affine?:bool trackRunningStats?:bool " + `| ${PLACE} bias:bool`;
+const RECURRENT = "inputSize:int hiddenSize:int numLayers?:int";
 const STACK = "numLayers:int norm?:module?";
 const CHANNELS = "inChannels:int outChannels:int kernelSize:size stride?:size";
 const GROUPS = "groups?:int bias?:bool";
@@ -101,6 +102,8 @@ export const CONSTRUCTORS = {
   Buffer: "data:tensor | persistent:bool",
   Dropout: "p?:number inplace?:bool",
   GroupNorm: `numGroups:int numChannels:int eps?:number affine?:bool | ${PLACE} bias:bool`,
+  GRU: `${RECURRENT} bias?:bool batchFirst?:bool dropout?:number bidirectional?:bool | ${PLACE}`,
+  GRUCell: `inputSize:int hiddenSize:int bias?:bool | ${PLACE}`,
   HuberLoss: "| reduction:string delta:number",
   InstanceNorm1d: FEATURES,
   InstanceNorm2d: FEATURES,
@@ -113,12 +116,17 @@ export const CONSTRUCTORS = {
   MaxPool3d: MAXIMUM,
   ModuleDict: "modules?:any",
   ModuleList: "modules?:notDict",
+  LSTM: `${RECURRENT} bias?:bool batchFirst?:bool dropout?:number bidirectional?:bool projSize?:int | ${PLACE}`,
+  LSTMCell: `inputSize:int hiddenSize:int bias?:bool | ${PLACE}`,
   MSELoss: "| reduction:string",
   MultiheadAttention:
     "embedDim:int numHeads:int dropout?:number bias?:bool addBiasKv?:bool addZeroAttn?:bool kdim?:int? vdim?:int? " +
     `batchFirst?:bool | ${PLACE}`,
   Parameter: "data:tensor requiresGrad?:bool",
   ReLU: "inplace?:bool",
+  RNN:
+    `${RECURRENT} nonlinearity?:string bias?:bool batchFirst?:bool dropout?:number bidirectional?:bool ` + `| ${PLACE}`,
+  RNNCell: `inputSize:int hiddenSize:int bias?:bool nonlinearity?:string | ${PLACE}`,
   RMSNorm: `normalizedShape:size eps?:number? elementwiseAffine?:bool | ${PLACE}`,
   Sigmoid: "",
   SmoothL1Loss: "| reduction:string beta:number",
@@ -130,10 +138,11 @@ export const CONSTRUCTORS = {
     `normFirst?:bool bias?:bool | ${PLACE}`,
   TransformerDecoder: `decoderLayer:module ${STACK}`,
   TransformerDecoderLayer: LAYER,
-  TransformerEncoder: `encoderLayer:module ${STACK}`,
+  TransformerEncoder: `encoderLayer:module ${STACK} enableNestedTensor?:bool maskCheck?:bool`,
   TransformerEncoderLayer: LAYER,
 };
 
+const DECODED = "tgtMask?:tensor? memoryMask?:tensor? tgtKeyPaddingMask?:tensor? memoryKeyPaddingMask?:tensor?";
 const LOSS = "input:tensor target:tensor";
 
 /** `forward` of modules that are there; that of others belongs to whoever writes them. */
@@ -219,6 +228,12 @@ export const FORWARD = {
   PixelUnshuffle: "input:tensor",
   Unflatten: "input:tensor",
   Upsample: "input:tensor",
+  GRU: "input:tensor hx?:tensor?",
+  GRUCell: "input:tensor hx?:tensor?",
+  LSTM: "input:tensor hx?:notDict",
+  LSTMCell: "input:tensor hx?:notDict",
+  RNN: "input:tensor hx?:tensor?",
+  RNNCell: "input:tensor hx?:tensor?",
   HuberLoss: LOSS,
   InstanceNorm1d: "input:tensor",
   InstanceNorm2d: "input:tensor",
@@ -228,7 +243,18 @@ export const FORWARD = {
   Linear: "input:tensor",
   LogSoftmax: "input:tensor",
   MSELoss: LOSS,
+  MultiheadAttention:
+    "query:tensor key:tensor value:tensor keyPaddingMask?:tensor? needWeights?:bool attnMask?:tensor? " +
+    "averageAttnWeights?:bool isCausal?:bool",
   ReLU: "input:tensor",
+  TransformerEncoderLayer: "src:tensor srcMask?:tensor? srcKeyPaddingMask?:tensor? isCausal?:bool",
+  TransformerDecoderLayer: `tgt:tensor memory:tensor ${DECODED} tgtIsCausal?:bool memoryIsCausal?:bool`,
+  TransformerEncoder: "src:tensor mask?:tensor? srcKeyPaddingMask?:tensor? isCausal?:bool?",
+  TransformerDecoder: `tgt:tensor memory:tensor ${DECODED} tgtIsCausal?:bool? memoryIsCausal?:bool`,
+  Transformer:
+    "src:tensor tgt:tensor srcMask?:tensor? tgtMask?:tensor? memoryMask?:tensor? srcKeyPaddingMask?:tensor? " +
+    "tgtKeyPaddingMask?:tensor? memoryKeyPaddingMask?:tensor? srcIsCausal?:bool? tgtIsCausal?:bool? " +
+    "memoryIsCausal?:bool",
   RMSNorm: "input:tensor",
   Sigmoid: "input:tensor",
   SmoothL1Loss: LOSS,
@@ -278,8 +304,12 @@ export const MODULE = {
   extraRepr: "",
   resetParameters: "",
   resetRunningStats: "",
+  flattenParameters: "",
   toString: "",
 };
+
+/** Functions of the class `Transformer`. */
+export const TRANSFORMER = { generateSquareSubsequentMask: "sz:int device?:any dtype?:any" };
 
 /** Methods of containers in order. */
 export const ORDERED = {

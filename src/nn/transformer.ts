@@ -1,35 +1,39 @@
-/** Transformer layers and stacks: their parameters and initial values; the forward passes are not implemented yet. */
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+/** Transformer layers and stacks. */
+
+import { installChecks } from "../tensor/checks.ts";
+import { type DeviceLike, toDevice } from "../tensor/device.ts";
+import { type DTypeLike, toDType } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { MultiheadAttention } from "./attention.ts";
+import { canonicalMask } from "./attention-forward.ts";
 import { ModuleList } from "./containers.ts";
 import { deepcopy } from "./deepcopy.ts";
+import { checkForward } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Dropout, LayerNorm } from "./layers.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { type Placement, settings } from "./options.ts";
+import { settings } from "./options.ts";
+import { MODULE, TRANSFORMER } from "./signatures.ts";
+import { type Activation, activated, isCausal, lengthOf, squareMask } from "./transformer-forward.ts";
 
-/** A nonlinearity by name, or as a function. */
-export type Activation = "relu" | "gelu" | ((x: Tensor) => Tensor);
+import type {
+  DecoderArguments,
+  DecoderCall,
+  EncoderLayerOptions,
+  EncoderOptions,
+  StackArguments,
+  TransformerCall,
+  TransformerCallOptions,
+  TransformerLayerOptions,
+  TransformerOptions,
+} from "./transformer-options.ts";
 
-/** Options of a Transformer's layers. */
-export interface TransformerLayerOptions extends Placement {
-  /** Features between the two linear maps; 2048 by default. */
-  dimFeedforward?: number;
-  /** The probability of dropout; 0.1 by default. */
-  dropout?: number;
-  /** Between the two linear maps; `"relu"` by default. */
-  activation?: Activation;
-  /** What the normalizations add to variances; 1e-5 by default. */
-  layerNormEps?: number;
-  /** Inputs are (batch, sequence, features) instead of (sequence, batch, features). */
-  batchFirst?: boolean;
-  /** Normalize before attention and linear maps instead of behind them. */
-  normFirst?: boolean;
-  /** Whether linear maps and normalizations have biases; true by default. */
-  bias?: boolean;
-}
+export type { Activation } from "./transformer-forward.ts";
+export type * from "./transformer-options.ts";
+
+type Optional = Tensor | null;
 
 const DEFAULTS = {
   dimFeedforward: 2048,
@@ -49,10 +53,6 @@ function requireActivation(activation: Activation): void {
   if (typeof activation === "string" && activation !== "relu" && activation !== "gelu") {
     throw new RuntimeError(`activation should be relu/gelu, not ${String(activation)}`);
   }
-}
-
-function later(name: string): never {
-  throw new NotImplementedError(`${name}: the forward pass is not implemented yet`);
 }
 
 function attention(dModel: number, nhead: number, o: Required<TransformerLayerOptions>): MultiheadAttention {
@@ -115,10 +115,40 @@ export class TransformerEncoderLayer extends Module {
     requireActivation(o.activation);
     this.activation = o.activation;
   }
-  override forward(_src: Tensor): Tensor {
-    return later("TransformerEncoderLayer");
+  /** Attention of `src` to itself and two linear maps, each added to what it was computed of. */
+  override forward(
+    src: Tensor,
+    ...rest: [
+      srcMask?: Optional | EncoderLayerOptions,
+      srcKeyPaddingMask?: Optional | EncoderLayerOptions,
+      isCausal?: boolean | EncoderLayerOptions,
+    ]
+  ): Tensor {
+    const [srcMask, srcPadding, causal] = rest as [Optional?, Optional?, boolean?];
+    const keyPaddingMask = canonicalMask(
+      srcPadding ?? null,
+      "src_key_padding_mask",
+      src.dtype,
+      srcMask ?? null,
+      "src_mask",
+    );
+    const attnMask = canonicalMask(srcMask ?? null, "src_mask", src.dtype, null);
+    const attend = (x: Tensor): Tensor => {
+      const options = { attnMask, keyPaddingMask, needWeights: false, isCausal: causal ?? false };
+      return this.dropout1(this.self_attn(x, x, x, options)[0]);
+    };
+    const feed = (x: Tensor): Tensor =>
+      this.dropout2(this.linear2(this.dropout(activated(this.activation, this.linear1(x)))));
+    if (this.normFirst) {
+      const x = src.add(attend(this.norm1(src)));
+      return x.add(feed(this.norm2(x)));
+    }
+    const x = this.norm1(src.add(attend(src)));
+    return this.norm2(x.add(feed(x)));
   }
 }
+installChecks(TransformerEncoderLayer.prototype, MODULE);
+checkForward(TransformerEncoderLayer, "TransformerEncoderLayer");
 
 /**
  * Self-attention, attention to the encoder's output, and a feed-forward network.
@@ -182,10 +212,32 @@ export class TransformerDecoderLayer extends Module {
     requireActivation(o.activation);
     this.activation = o.activation;
   }
-  override forward(_tgt: Tensor, _memory: Tensor): Tensor {
-    return later("TransformerDecoderLayer");
+  /** Attention of `tgt` to itself, then to `memory`, and two linear maps, each added to what it was computed of. */
+  override forward(tgt: Tensor, memory: Tensor, ...rest: DecoderArguments): Tensor {
+    const [tgtMask, memoryMask, tgtPadding, memoryPadding, tgtCausal, memoryCausal] = rest as DecoderCall;
+    const own = { attnMask: tgtMask ?? null, keyPaddingMask: tgtPadding ?? null, isCausal: tgtCausal ?? false };
+    const other = {
+      attnMask: memoryMask ?? null,
+      keyPaddingMask: memoryPadding ?? null,
+      isCausal: memoryCausal ?? false,
+    };
+    const attend = (x: Tensor): Tensor => this.dropout1(this.self_attn(x, x, x, { ...own, needWeights: false })[0]);
+    const consult = (x: Tensor): Tensor =>
+      this.dropout2(this.multihead_attn(x, memory, memory, { ...other, needWeights: false })[0]);
+    const feed = (x: Tensor): Tensor =>
+      this.dropout3(this.linear2(this.dropout(activated(this.activation, this.linear1(x)))));
+    if (this.normFirst) {
+      const x = tgt.add(attend(this.norm1(tgt)));
+      const y = x.add(consult(this.norm2(x)));
+      return y.add(feed(this.norm3(y)));
+    }
+    const x = this.norm1(tgt.add(attend(tgt)));
+    const y = this.norm2(x.add(consult(x)));
+    return this.norm3(y.add(feed(y)));
   }
 }
+installChecks(TransformerDecoderLayer.prototype, MODULE);
+checkForward(TransformerDecoderLayer, "TransformerDecoderLayer");
 
 interface StackSettings {
   encoderLayer: Module;
@@ -216,17 +268,36 @@ export class TransformerEncoder extends Module {
   /** The last normalization; null without. */
   declare norm: Module | null;
 
-  constructor(...options: [encoderLayer: Module, numLayers: number, norm?: Module | null]) {
+  constructor(...options: [encoderLayer: Module, numLayers: number, ...rest: StackArguments]) {
     super();
     const o = settings<StackSettings>("TransformerEncoder", options, { norm: null });
     this.layers = copies(o.encoderLayer, o.numLayers);
     this.numLayers = o.numLayers;
     this.norm = o.norm;
   }
-  override forward(_src: Tensor): Tensor {
-    return later("TransformerEncoder");
+  /** One layer after the other, and the normalization. */
+  override forward(
+    src: Tensor,
+    ...rest: [
+      mask?: Optional | EncoderOptions,
+      srcKeyPaddingMask?: Optional | EncoderOptions,
+      isCausal?: boolean | null | EncoderOptions,
+    ]
+  ): Tensor {
+    const [given, srcPadding, said] = rest as [Optional?, Optional?, (boolean | null)?];
+    const padding = canonicalMask(srcPadding ?? null, "src_key_padding_mask", src.dtype, given ?? null, "mask");
+    const srcMask = canonicalMask(given ?? null, "mask", src.dtype, null);
+    const first = this.layers.at(0) as TransformerEncoderLayer;
+    const causal = isCausal(srcMask, said ?? null, lengthOf(src, first.self_attn.batchFirst));
+    let x = src;
+    for (const layer of this.layers as Iterable<Module>) {
+      x = layer(x, { srcMask, isCausal: causal, srcKeyPaddingMask: padding }) as Tensor;
+    }
+    return this.norm === null ? x : (this.norm(x) as Tensor);
   }
 }
+installChecks(TransformerEncoder.prototype, MODULE);
+checkForward(TransformerEncoder, "TransformerEncoder");
 
 /**
  * A stack of equal copies of a layer.
@@ -253,26 +324,25 @@ export class TransformerDecoder extends Module {
     this.numLayers = o.numLayers;
     this.norm = o.norm;
   }
-  override forward(_tgt: Tensor, _memory: Tensor): Tensor {
-    return later("TransformerDecoder");
+  /** One layer after the other, and the normalization. */
+  override forward(tgt: Tensor, memory: Tensor, ...rest: DecoderArguments): Tensor {
+    const [tgtMask, memoryMask, tgtPadding, memoryPadding, said, memoryCausal] = rest as DecoderCall;
+    const first = this.layers.at(0) as TransformerDecoderLayer;
+    const options = {
+      tgtMask: tgtMask ?? null,
+      memoryMask: memoryMask ?? null,
+      tgtKeyPaddingMask: tgtPadding ?? null,
+      memoryKeyPaddingMask: memoryPadding ?? null,
+      tgtIsCausal: isCausal(tgtMask ?? null, said ?? null, lengthOf(tgt, first.self_attn.batchFirst)),
+      memoryIsCausal: memoryCausal ?? false,
+    };
+    let x = tgt;
+    for (const layer of this.layers as Iterable<Module>) x = layer(x, memory, options) as Tensor;
+    return this.norm === null ? x : (this.norm(x) as Tensor);
   }
 }
-
-/** Options of `Transformer`. */
-export interface TransformerOptions extends TransformerLayerOptions {
-  /** Features of inputs and outputs; 512 by default. */
-  dModel?: number;
-  /** Heads of attention; 8 by default. */
-  nhead?: number;
-  /** Layers of the encoder; 6 by default. */
-  numEncoderLayers?: number;
-  /** Layers of the decoder; 6 by default. */
-  numDecoderLayers?: number;
-  /** Used instead of the standard encoder. */
-  customEncoder?: Module | null;
-  /** A decoder of the program's own. */
-  customDecoder?: Module | null;
-}
+installChecks(TransformerDecoder.prototype, MODULE);
+checkForward(TransformerDecoder, "TransformerDecoder");
 
 const MODEL_DEFAULTS = {
   ...DEFAULTS,
@@ -324,7 +394,52 @@ export class Transformer extends Module {
     this.batchFirst = o.batchFirst;
     for (const p of this.parameters()) if (p.ndim > 1) init.xavierUniform_(p);
   }
-  override forward(_src: Tensor, _tgt: Tensor): Tensor {
-    return later("Transformer");
+  /** What the decoder makes of `tgt` beside what the encoder makes of `src`. */
+  override forward(src: Tensor, tgt: Tensor, ...rest: [...(Optional | boolean | TransformerCallOptions)[]]): Tensor {
+    const given = rest as TransformerCall;
+    const [srcMask, tgtMask, memoryMask, srcPadding, tgtPadding, memoryPadding] = given;
+    const [srcIsCausal, tgtIsCausal, memoryIsCausal] = given.slice(6) as [boolean?, boolean?, boolean?];
+    const at = this.batchFirst ? 0 : 1;
+    if (src.ndim === 3 && src._shape[at] !== tgt._shape[at]) {
+      throw new RuntimeError("the batch number of src and tgt must be equal");
+    }
+    if ([src, tgt].some((t) => t._shape[t.ndim - 1] !== this.dModel)) {
+      throw new RuntimeError("the feature number of src and tgt must be equal to d_model");
+    }
+    const encoded = { mask: srcMask ?? null, srcKeyPaddingMask: srcPadding ?? null, isCausal: srcIsCausal ?? null };
+    const memory = this.encoder(src, encoded) as Tensor;
+    return this.decoder(tgt, memory, {
+      tgtMask: tgtMask ?? null,
+      memoryMask: memoryMask ?? null,
+      tgtKeyPaddingMask: tgtPadding ?? null,
+      memoryKeyPaddingMask: memoryPadding ?? null,
+      tgtIsCausal: tgtIsCausal ?? null,
+      memoryIsCausal: memoryIsCausal ?? false,
+    }) as Tensor;
+  }
+
+  /**
+   * A mask that lets each position see itself and those before it: -inf for the others.
+   * @example
+   * ```ts
+   * nn.Transformer.generateSquareSubsequentMask(2) // tensor([[0., -inf],
+   * //         [0., 0.]])
+   * ```
+   * @torch torch.nn.Transformer.generate_square_subsequent_mask
+   */
+  static generateSquareSubsequentMask(
+    sz: number,
+    device?: DeviceLike | null | { device?: DeviceLike | null; dtype?: DTypeLike | null },
+    dtype?: DTypeLike | null,
+  ): Tensor {
+    const at = (device ?? null) as DeviceLike | null;
+    return squareMask(
+      sz,
+      at === null ? null : toDevice(at),
+      dtype === undefined || dtype === null ? null : toDType(dtype),
+    );
   }
 }
+installChecks(Transformer.prototype, MODULE);
+installChecks(Transformer, TRANSFORMER);
+checkForward(Transformer, "Transformer");

@@ -9,7 +9,7 @@ import { CONSTRUCTORS, classSignatures, METHODS, ROOMS, STATICS, type Table } fr
 import { CONSTRAINTS } from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
 import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
-import { FORWARD } from "../../src/nn/signatures.ts";
+import { FORWARD, TRANSFORMER } from "../../src/nn/signatures.ts";
 import { Averages } from "../../src/profiler/averages.ts";
 import { CONSTRUCTORS as OWN } from "../../src/tensordict/nn/signatures.ts";
 import { type Any, Comparison, exported, type Found, type Target } from "./by-name.ts";
@@ -50,7 +50,10 @@ function lineage(made: Any): string[] {
 }
 
 /** Classes that have the names of others. */
-const BY_PATH: Table = { "new tensordict.nn.OneHotCategorical": OWN.OneHotCategorical };
+const BY_PATH: Table = {
+  "new tensordict.nn.OneHotCategorical": OWN.OneHotCategorical,
+  "nn.Transformer.generateSquareSubsequentMask": TRANSFORMER.generateSquareSubsequentMask,
+};
 
 function signatureOf({ kind, path, home, name, owner, fn }: Found): string | undefined {
   if (BY_PATH[path] !== undefined) return BY_PATH[path];

@@ -1,5 +1,5 @@
 // Values of what the modules of `nn` take that have no others like them, for the tests of names.
-import { ones, tensor } from "../../src/index.ts";
+import { ones, ones, tensor, zeros } from "../../src/index.ts";
 
 export const NN_VALUES: Readonly<Record<string, () => unknown>> = {
   "new nn.BatchNorm1d.numFeatures": () => 3,
@@ -81,6 +81,27 @@ export const NN_VALUES: Readonly<Record<string, () => unknown>> = {
   full: () => true,
   swap: () => true,
   freeze: () => false,
+  "LSTM.hx": () => [zeros(1, 2, 3), zeros(1, 2, 3)],
+  "LSTMCell.hx": () => [zeros(2, 3), zeros(2, 3)],
+  "RNN.hx": () => zeros(1, 2, 3),
+  "GRU.hx": () => zeros(1, 2, 3),
+  "RNNCell.hx": () => zeros(2, 3),
+  "GRUCell.hx": () => zeros(2, 3),
+  "nn.LSTM#forward.input": () => ones(4, 2, 2),
+  "nn.RNN#forward.input": () => ones(4, 2, 2),
+  "nn.GRU#forward.input": () => ones(4, 2, 2),
+  "nn.LSTMCell#forward.input": () => ones(2, 2),
+  "nn.RNNCell#forward.input": () => ones(2, 2),
+  "nn.GRUCell#forward.input": () => ones(2, 2),
+  sz: () => 2,
+  inputSize: () => 2,
+  hiddenSize: () => 3,
+  numLayers: () => 1,
+  nonlinearity: () => "relu",
+  bidirectional: () => false,
+  projSize: () => 2,
+  enableNestedTensor: () => true,
+  maskCheck: () => false,
   affine: () => true,
   trackRunningStats: () => true,
   momentum: () => 0.25,

@@ -125,6 +125,14 @@ const RECIPES: Record<string, readonly Assignment[]> = {
       scale: 0.5,
     },
   ],
+  _recurrent_layer: [
+    { input: of(3, 2, 8), h0: of(2, 2), c0: of(2, 2), weight: of(8, 2), added: null, mode: 2, reverse: false },
+    { input: of(3, 2, 8), h0: of(2, 2), c0: of(2, 2), weight: of(8, 2), added: null, mode: 2, reverse: true },
+    { input: of(3, 2, 6), h0: of(2, 2), c0: null, weight: of(6, 2), added: of(2), mode: 3, reverse: false },
+    { input: of(3, 2, 6), h0: of(2, 2), c0: null, weight: of(6, 2), added: null, mode: 3, reverse: true },
+    { input: of(3, 2, 2), h0: of(2, 2), c0: null, weight: of(2, 2), added: null, mode: 0, reverse: true },
+    { input: of(3, 2, 2), h0: of(2, 2), c0: null, weight: of(2, 2), added: null, mode: 1, reverse: false },
+  ],
   native_layer_norm_backward: [
     { normalizedShape: [4], mean: of(3, 1), rstd: of(3, 1), weight: of(4), bias: null, eps: 0.1, ...WANTED },
   ],

@@ -70,9 +70,9 @@ export class Values {
     return Object.fromEntries(Object.entries(kw).map(([key, value]) => [camel(key), this.get(value, vars)]));
   }
 
-  module({ cls: path, args = [], kw = {} }: Any): Any {
-    const cls = path.replace(/^nn\./, "");
-    const made = named(this.lib.nn, cls);
+  module({ cls, args = [], kw = {} }: Any): Any {
+    // Arguments that are modules have the whole name.
+    const made = named(this.lib.nn, cls.replace(/^nn\./, ""));
     if (made === undefined) throw new Error(`no such module: nn.${cls}`);
     const options = this.options(kw);
     return new made(...this.get(args), ...(Object.keys(options).length > 0 ? [options] : []));
@@ -96,7 +96,6 @@ export class Values {
       }
       return this.get(ret, vars);
     };
-  }
 }
 
 export interface Close {

@@ -62,6 +62,7 @@ const shared = .{
     @import("abi_pooling"),
     @import("abi_random"),
     @import("abi_range"),
+    @import("abi_recurrent"),
     @import("abi_reduce"),
     @import("abi_sampling"),
     @import("abi_scan"),

@@ -4,9 +4,9 @@ const std = @import("std");
 
 /// Compiled once for every instruction set.
 pub const tuned = [_][]const u8{
-    "activation", "attention",     "binary", "convolution", "copy", "foreach",
-    "matmul",     "normalization", "random", "reduce",      "scan", "softmax",
-    "sort",       "ternary",       "unary",
+    "activation", "attention",     "binary",  "convolution", "copy",   "foreach",
+    "matmul",     "normalization", "random",  "recurrent",   "reduce", "scan",
+    "softmax",    "sort",          "ternary", "unary",
 };
 
 /// Compiled once, for the baseline.
@@ -15,8 +15,9 @@ pub const plain = [_][]const u8{ "index", "index_mask", "loss", "pooling", "rang
 /// Families with numbers that TypeScript shares, generated/abi_<family>.zig: imported as `abi_<family>` there and in
 /// the library's root, and nowhere else, so that one number more is compiled by these objects alone.
 pub const with_numbers = [_][]const u8{
-    "attention", "convolution", "foreach", "index",  "loss",    "matmul", "normalization", "pooling", "random", "range",
-    "reduce",    "sampling",    "scan",    "search", "softmax", "sort",
+    "attention",     "convolution", "foreach", "index",   "loss",      "matmul",
+    "normalization", "pooling",     "random",  "range",   "recurrent", "reduce",
+    "sampling",      "scan",        "search",  "softmax", "sort",
 };
 
 /// Numbers of the same kind that belong to the library's root alone.

@@ -33,6 +33,8 @@ fn products_of(comptime T: type) products.Products(T) {
 
 fn Calls(comptime T: type) type {
     const tile = kernels.Tile(T);
+    // Elements of a panel that stay close while strips are multiplied with them.
+    const near = 16 * 1024 / @sizeOf(T);
     const Whole = products.Problem(T);
     const Panels = products.Panels(T);
     return struct {
@@ -81,24 +83,31 @@ fn Calls(comptime T: type) type {
                 const packed_columns = @min(tile.columns, p.packed_n - j);
                 const ldb = std.mem.alignForward(usize, packed_columns, tile.lanes);
                 const nv = (hi - 1) / tile.lanes + 1;
-                const shared: tile.Shared = .{
-                    .k = p.k,
-                    .rsa = p.rsa,
-                    .csa = p.csa,
-                    .ldb = @intCast(ldb),
-                    .rsc = p.rsc,
-                    .csc = 1,
-                    .rsd = p.rsc,
-                    .csd = 1,
-                    .alpha = p.alpha,
-                    .beta = p.beta,
-                };
                 const strips: plan.Strips = .of(p.m, tile.tallest_direct(nv));
-                for (0..strips.count) |i| {
-                    const r = strips.start(i);
-                    const c = at(p.c, span(r, p.rsc)) + j;
-                    const f = tile.kernel(false, strips.height(i), nv, hi);
-                    f(&shared, at(p.a, span(r, p.rsa)), p.b + j * p.packed_k, c, c, 0, hi);
+                // Several strips find their part of a panel close to the processor.
+                const most = if (strips.count > 1) near / ldb else p.k;
+                const step = plan.k_step(p.k, @max(8, most));
+                var k: usize = 0;
+                while (k < p.k) : (k += step) {
+                    const shared: tile.Shared = .{
+                        .k = @min(step, p.k - k),
+                        .rsa = p.rsa,
+                        .csa = p.csa,
+                        .ldb = @intCast(ldb),
+                        .rsc = p.rsc,
+                        .csc = 1,
+                        .rsd = p.rsc,
+                        .csd = 1,
+                        .alpha = p.alpha,
+                        .beta = if (k == 0) p.beta else 1,
+                    };
+                    const b = p.b + j * p.packed_k + k * ldb;
+                    for (0..strips.count) |i| {
+                        const r = strips.start(i);
+                        const c = at(p.c, span(r, p.rsc)) + j;
+                        const f = tile.kernel(false, strips.height(i), nv, hi);
+                        f(&shared, at(p.a, span(r, p.rsa) + span(k, p.csa)), b, c, c, 0, hi);
+                    }
                 }
             }
         }
