@@ -1,5 +1,5 @@
 // Pictures of a training: a curve for the terminal, and SVG files.
-import asciichart from "asciichart";
+import * as asciichart from "asciichart";
 import type { Tensor } from "zensor";
 import type { Digits } from "./data.ts";
 

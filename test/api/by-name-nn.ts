@@ -1,5 +1,5 @@
 // Values of what the modules of `nn` take that have no others like them, for the tests of names.
-import { ones, ones, tensor, zeros } from "../../src/index.ts";
+import { ones, tensor, zeros } from "../../src/index.ts";
 
 export const NN_VALUES: Readonly<Record<string, () => unknown>> = {
   "new nn.BatchNorm1d.numFeatures": () => 3,

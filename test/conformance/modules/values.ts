@@ -26,7 +26,7 @@ export class Values {
     readonly lib: Any,
     readonly blob: Uint8Array,
     readonly c: ModuleCase,
-    /** Whole numbers that are floats are marked: the text of an optimiser tells, or that of padding. */
+    /** Whole numbers that are floats are marked: the text of an optimiser tells. */
     private readonly marksFloats = false,
   ) {}
 
@@ -96,6 +96,7 @@ export class Values {
       }
       return this.get(ret, vars);
     };
+  }
 }
 
 export interface Close {
