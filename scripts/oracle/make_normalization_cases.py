@@ -160,6 +160,24 @@ def norms(emit):
             emit("nn.functional.batch_norm", F.batch_norm, [x, torch.zeros(3), torch.ones(3), w[:3], w[:3]], {"training": True})
 
 
+def main_names(emit):
+    """As the main namespace has them."""
+    for dtype in (torch.float32, torch.float64):
+        g = torch.Generator().manual_seed(5)
+        r = lambda *s: leaf(torch.randn(*s, generator=g, dtype=torch.float64).to(dtype), True)
+        stats = lambda: [torch.zeros(4, dtype=dtype), torch.ones(4, dtype=dtype)]
+        emit("layer_norm", torch.layer_norm, [r(3, 4), (4,), r(4), r(4)], {})
+        emit("layer_norm", torch.layer_norm, [r(3, 4), (3, 4)], {"eps": 0.5, "cudnn_enable": False})
+        emit("rms_norm", torch.rms_norm, [r(3, 4), (4,), r(4)], {"eps": 0.25})
+        emit("group_norm", torch.group_norm, [r(1, 4), 4], {})
+        emit("group_norm", torch.group_norm, [r(2, 4, 3), 2, r(4), r(4), 0.5], {"cudnn_enabled": False})
+        emit("batch_norm", torch.batch_norm, [r(3, 4), r(4), r(4), *stats(), True, 0.1, 1e-5, False], {})
+        emit("batch_norm", torch.batch_norm, [r(1, 4), None, None, None, None, True, 0.1, 0.5, False], {})
+        emit("batch_norm", torch.batch_norm, [r(3, 4, 2), r(4), None, *stats(), False, 0.1, 0.5, True], {})
+        emit("instance_norm", torch.instance_norm, [r(2, 4, 3), r(4), r(4), *stats(), True, 0.5, 1e-5, False], {})
+        emit("instance_norm", torch.instance_norm, [r(2, 4, 3), None, None, *stats(), False, 0.5, 1e-5, False], {})
+
+
 def refused(emit):
     x, long = torch.ones(2, 6, 4), torch.ones(2, 6, 4, dtype=torch.int64)
     one = torch.ones
@@ -208,7 +226,7 @@ def main(out):
         counts[name] = counts.get(name, 0) + 1
         write(writer, name, fn, args, kw, counts[name])
 
-    for section in (norms, refused, attention):
+    for section in (norms, main_names, refused, attention):
         section(emit)
     os.makedirs(out, exist_ok=True)
     with open(os.path.join(out, "index.jsonl"), "w") as f:

@@ -11,7 +11,7 @@ const runner = await Runner.load();
 describe("golden cases of normalization", () => {
   const counted = testGolden(set, runner);
   afterAll(() => {
-    expect(new Set(set.cases.map(({ op }) => op)).size).toBe(7);
+    expect(new Set(set.cases.map(({ op }) => op)).size).toBe(12);
     expect(counted.ran).toBe(set.cases.length);
   });
 });
