@@ -2263,8 +2263,8 @@ export function normalizedInput(op: string | undefined, shape: Part, expected: P
 }
 
 /** Input tensor must have at least {wanted} dimensions, but got {got} */
-export function normalizedRank(op: string | undefined, wanted: Part, got: Part): RuntimeError {
-  return new RuntimeError(`Input tensor must have at least ${part(wanted)} dimensions, but got ${part(got)}`, { op, code: "shape_mismatch" });
+export function normalizedRank(op: string | undefined, wanted: Part, got: Part): ValueError {
+  return new ValueError(`Input tensor must have at least ${part(wanted)} dimensions, but got ${part(got)}`, { op, code: "value" });
 }
 
 /** mixed dtype (CPU): expect parameter to have scalar type of Float */

@@ -90,9 +90,10 @@ export function rmsNorm(input: Tensor, shape: readonly number[], weight: Optiona
   if (dtype.category < 2) throw texts.notImplementedFor("rms_norm", "rms_norm", dtype.scalarType);
   const eps = given ?? (dtype === float64 || dtype.itemsize === 16 ? EPSILON.wide : EPSILON.narrow);
   const wide = wideDtype(input);
-  const fused = wide.category === 2 && (weight === null || weight.dtype === wide);
-  if (fused && served(input, weight)) {
-    const r = O._fused_rms_norm(inDtype(input, wide), shape, weight, eps)[0];
+  const fits = weight === null || weight.dtype === wide || (weight.dtype.category === 2 && weight.dtype.itemsize < 4);
+  if (wide.category === 2 && fits && served(input, weight)) {
+    const w = weight === null ? null : inDtype(weight, wide);
+    const r = O._fused_rms_norm(inDtype(input, wide), shape, w, eps)[0];
     return inDtype(r, dtype);
   }
   const plan = layerPlan(input, shape, false);

@@ -28,13 +28,14 @@ const computed = (d: DType): DType => (d === float64 ? float64 : float32);
 function requireFloats(op: string, kernel: string, input: Tensor, parameters: readonly Optional[]): void {
   const given = parameters.filter((t) => t !== null);
   const first = given[0];
+  const served = input.dtype === float64 || input.dtype === float32 || isShort(input.dtype);
+  // Batches are refused by dtype before parameters are looked at.
+  if (!served && op === "batch_norm") throw texts.notImplementedFor(op, kernel, input.dtype.scalarType);
   if (first !== undefined && first.dtype !== input.dtype) {
     if (given.some((t) => t.dtype !== float32)) throw texts.mixedParameters(op);
     if (!isShort(input.dtype)) throw texts.mixedInputs(op);
   }
-  if (input.dtype !== float64 && input.dtype !== float32 && !isShort(input.dtype)) {
-    throw texts.notImplementedFor(op, kernel, input.dtype.scalarType);
-  }
+  if (!served) throw texts.notImplementedFor(op, kernel, input.dtype.scalarType);
   for (const t of given) {
     if (t.dtype !== (first as Tensor).dtype) {
       throw texts.scalarTypeDiffers(op, (first as Tensor).dtype.scalarType, t.dtype.scalarType);
@@ -227,9 +228,10 @@ export function rmsNorm(
 ): Named<readonly ["output", "rstd"]> {
   requireKept(input._storage);
   const { device } = input._storage;
-  const r = empty(input._shape, input.dtype, device);
+  let r = empty(input._shape, input.dtype, device);
   const scale = empty(statShape(input, shape), computed(input.dtype), device);
   if (hasWork(r)) normalize("rms_norm", r, null, scale, input, weight, null, layerRows(input, shape, false), eps);
+  if (isChannelsLast(input)) r = inLastFormat(r);
   return named("_fused_rms_norm", ["output", "rstd"], [r, scale]);
 }
 
@@ -263,6 +265,13 @@ function isChannelsLast(t: Tensor): boolean {
   return format !== null && !t._contiguous && isContiguousIn(t, format);
 }
 
+/** The same with channels last. */
+function inLastFormat(t: Tensor): Tensor {
+  const r = clone(t, lastFormat(t._shape.length));
+  drop(t);
+  return r;
+}
+
 export function groupNorm(
   input: Tensor,
   weight: Optional,
@@ -278,11 +287,7 @@ export function groupNorm(
   const [mean, scale] = [empty(stats, wide, device), empty(stats, wide, device)];
   let r = empty(input._shape, input.dtype, device);
   if (hasWork(r)) normalize("group_norm", r, mean, scale, input, weight, bias, groupRows(input, groups), eps);
-  if (isChannelsLast(input)) {
-    const kept = clone(r, lastFormat(input._shape.length));
-    drop(r);
-    r = kept;
-  }
+  if (isChannelsLast(input)) r = inLastFormat(r);
   return named("native_group_norm", ["output", "mean", "rstd"], [r, mean, scale]);
 }
 
@@ -317,8 +322,8 @@ function ordered(t: Tensor, last: boolean): Tensor {
   return isChannelsLast(t) && t._bits === 0 ? t : clone(t, lastFormat(t._shape.length));
 }
 
-function writeChannels(training: boolean, momentum: number, eps: number, rounded: boolean): void {
-  frame.attr(NormChannelsAttr.rounded, rounded ? 1 : 0);
+function writeChannels(training: boolean, momentum: number, eps: number, rounded: number): void {
+  frame.attr(NormChannelsAttr.rounded, rounded);
   frame.attr(NormChannelsAttr.training, training ? 1 : 0);
   frame.attr(NormChannelsAttr.momentum, momentum);
   frame.attr(NormChannelsAttr.eps, eps);
@@ -350,8 +355,9 @@ export function batchNorm(
     const made = parameters.map((t) => wideOf(t, wide));
     const shape = channelShape(input, last);
     const operands = [r, x, mean, scale, ...made, ...own];
-    // torch keeps statistics in the parameters' dtype.
-    const rounded = isShort(([weight, bias, ...running].find((t) => t !== null) ?? input).dtype);
+    // torch keeps statistics in the parameters' dtype, and of dense bfloat16 also what they are made of.
+    const short = isShort(([weight, bias, ...running].find((t) => t !== null) ?? input).dtype);
+    const rounded = !short ? 0 : input.dtype === bfloat16 && (last || input._contiguous) ? 2 : 1;
     const attributes = (): void => writeChannels(training, momentum, eps, rounded);
     launch(K.normalization_channels, "batch_norm", operands, [shape, shape], attributes);
     for (const [i, t] of own.entries()) {
@@ -387,7 +393,7 @@ export function batchNormBackward(
   if (targets.some(hasWork)) {
     const dense = [ordered(grad, last), ordered(input, last)] as const;
     const shape = channelShape(input, last);
-    const attributes = (): void => writeChannels(training, 0, eps, false);
+    const attributes = (): void => writeChannels(training, 0, eps, 0);
     derive(K.normalization_channels_backward, targets, dense, [mean, invstd], weight, shape, attributes);
     giveBack(dense, [grad, input]);
   }

@@ -69,7 +69,7 @@ abstract class ChannelNorm extends Module {
   /** Whether there are running statistics. */
   trackRunningStats: boolean;
 
-  constructor(name: Names, given: readonly unknown[], on: boolean) {
+  constructor(name: Names, given: [numFeatures: number, ...rest: ChannelNormArguments], on: boolean) {
     super();
     const defaults = {
       eps: 1e-5,

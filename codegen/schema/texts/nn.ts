@@ -44,8 +44,8 @@ export const texts = [
   },
   {
     name: "normalizedRank",
-    error: "RuntimeError",
-    code: "shape_mismatch",
+    error: "ValueError",
+    code: "value",
     text: "Input tensor must have at least {wanted} dimensions, but got {got}",
   },
   {

@@ -29,8 +29,8 @@ pub fn Channels(comptime d: abi.DType) type {
             training: bool,
             eps: f64,
             momentum: f64,
-            /// Statistics are rounded to the elements' dtype.
-            rounded: bool,
+            /// Statistics are rounded to the elements' dtype: 1, or also what they are made of: 2.
+            rounded: i64,
             mean: [*]T,
             scale: [*]T,
             weight: ?[*]const T,
@@ -58,7 +58,7 @@ pub fn Channels(comptime d: abi.DType) type {
                     .training = fr.attr_bool(f, Attr.training),
                     .eps = fr.attr(f, Attr.eps),
                     .momentum = fr.attr(f, Attr.momentum),
-                    .rounded = fr.attr_bool(f, Attr.rounded),
+                    .rounded = fr.attr_int(f, Attr.rounded),
                     .mean = fr.view(f, stats).ptr(T),
                     .scale = fr.view(f, stats + 1).ptr(T),
                     .weight = optional(f, weight),
@@ -126,20 +126,21 @@ pub fn Channels(comptime d: abi.DType) type {
         }
 
         /// What is kept of a channel: its mean, 1 / deviation, and the running ones, which take the unbiased variance.
-        fn keep(j: *Job, c: usize, exact_mean: T, squares: T) void {
-            const mean = rounded(j, exact_mean);
+        fn keep(j: *Job, c: usize, exact_mean: T, exact_squares: T) void {
+            const mean = rounded(j, 1, exact_mean);
+            const squares = rounded(j, 2, exact_squares);
             const n = j.count();
-            const variance = squares / @as(T, @floatCast(n));
+            const variance = rounded(j, 2, squares / @as(T, @floatCast(n)));
             j.mean[c] = mean;
-            j.scale[c] = rounded(j, 1 / @sqrt(variance + @as(T, @floatCast(j.eps))));
+            j.scale[c] = rounded(j, 1, 1 / @sqrt(variance + @as(T, @floatCast(j.eps))));
             const m: T = @floatCast(j.momentum);
             const rest: T = @floatCast(1 - j.momentum);
             if (j.running[0]) |p| p[c] = m * mean + rest * p[c];
             if (j.running[1]) |p| p[c] = m * (squares / @as(T, @floatCast(n - 1))) + rest * p[c];
         }
 
-        fn rounded(j: *const Job, x: T) T {
-            if (!j.rounded) return x;
+        fn rounded(j: *const Job, least: i64, x: T) T {
+            if (j.rounded < least) return x;
             var some: [1]S = undefined;
             E.put(&some, x);
             return E.one(&some);

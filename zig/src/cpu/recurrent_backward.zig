@@ -5,7 +5,6 @@ const fr = @import("../core/frame.zig");
 const parallel = @import("../core/parallel.zig");
 const products = @import("products.zig");
 const sizes = @import("recurrent_sizes.zig");
-const vmath = @import("vmath.zig");
 
 pub fn Backward(comptime T: type, comptime mode: sizes.Mode) type {
     const L = sizes.Lines(T);
@@ -167,7 +166,7 @@ pub fn Backward(comptime T: type, comptime mode: sizes.Mode) type {
                     const forget = L.load(r.gates + h + i, left);
                     const new = L.load(r.gates + 2 * h + i, left);
                     const shown = L.load(r.gates + 3 * h + i, left);
-                    const bent = vmath.tanh(L.load(cell + i, left));
+                    const bent = L.tanh(L.load(cell + i, left));
                     const c = L.load(of_cell + i, left) + g * shown * (one - bent * bent);
                     L.store(r.of_input + i, c * new * in * (one - in), left);
                     L.store(r.of_input + h + i, c * L.load(past + i, left) * forget * (one - forget), left);

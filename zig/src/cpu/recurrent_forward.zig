@@ -5,7 +5,6 @@ const fr = @import("../core/frame.zig");
 const parallel = @import("../core/parallel.zig");
 const products = @import("products.zig");
 const sizes = @import("recurrent_sizes.zig");
-const vmath = @import("vmath.zig");
 
 pub fn Forward(comptime T: type, comptime mode: sizes.Mode) type {
     const L = sizes.Lines(T);
@@ -115,7 +114,7 @@ pub fn Forward(comptime T: type, comptime mode: sizes.Mode) type {
             while (i < h) : (i += L.lanes) {
                 const x = L.load(row + i, h - i);
                 const zero = L.one(0);
-                const y = if (mode == .tanh) vmath.tanh(x) else @select(T, x < zero, zero, x);
+                const y = if (mode == .tanh) L.tanh(x) else @select(T, x < zero, zero, x);
                 L.store(row + i, y, h - i);
                 L.store(out + i, y, h - i);
             }
@@ -125,17 +124,17 @@ pub fn Forward(comptime T: type, comptime mode: sizes.Mode) type {
             var i: usize = 0;
             while (i < h) : (i += L.lanes) {
                 const left = h - i;
-                const in = vmath.sigmoid(L.load(row + i, left));
-                const forget = vmath.sigmoid(L.load(row + h + i, left));
-                const new = vmath.tanh(L.load(row + 2 * h + i, left));
-                const shown = vmath.sigmoid(L.load(row + 3 * h + i, left));
+                const in = L.sigmoid(L.load(row + i, left));
+                const forget = L.sigmoid(L.load(row + h + i, left));
+                const new = L.tanh(L.load(row + 2 * h + i, left));
+                const shown = L.sigmoid(L.load(row + 3 * h + i, left));
                 const c = forget * L.load(before + i, left) + in * new;
                 L.store(row + i, in, left);
                 L.store(row + h + i, forget, left);
                 L.store(row + 2 * h + i, new, left);
                 L.store(row + 3 * h + i, shown, left);
                 L.store(cell + i, c, left);
-                L.store(out + i, shown * vmath.tanh(c), left);
+                L.store(out + i, shown * L.tanh(c), left);
             }
         }
 
@@ -151,11 +150,11 @@ pub fn Forward(comptime T: type, comptime mode: sizes.Mode) type {
             var i: usize = 0;
             while (i < h) : (i += L.lanes) {
                 const left = h - i;
-                const reset = vmath.sigmoid(L.load(input + i, left) + L.load(product + i, left));
-                const keep = vmath.sigmoid(L.load(input + h + i, left) + L.load(product + h + i, left));
+                const reset = L.sigmoid(L.load(input + i, left) + L.load(product + i, left));
+                const keep = L.sigmoid(L.load(input + h + i, left) + L.load(product + h + i, left));
                 var part = L.load(product + 2 * h + i, left);
                 if (added) |p| part += L.load(p + i, left);
-                const new = vmath.tanh(L.load(input + 2 * h + i, left) + reset * part);
+                const new = L.tanh(L.load(input + 2 * h + i, left) + reset * part);
                 L.store(row + i, reset, left);
                 L.store(row + h + i, keep, left);
                 L.store(row + 2 * h + i, new, left);

@@ -3,6 +3,7 @@ const std = @import("std");
 const abi_recurrent = @import("abi_recurrent");
 const cfg = @import("cfg");
 const fr = @import("../core/frame.zig");
+const vmath = @import("vmath.zig");
 
 pub const Mode = abi_recurrent.RecurrentMode;
 
@@ -54,19 +55,31 @@ pub fn Lines(comptime T: type) type {
         pub const V = @Vector(lanes, T);
 
         pub inline fn load(p: [*]const T, left: usize) V {
-            if (left >= lanes) return p[0..lanes].*;
+            return if (left >= lanes) p[0..lanes].* else load_part(p, left);
+        }
+
+        noinline fn load_part(p: [*]const T, left: usize) V {
             var some: [lanes]T = @splat(0);
-            @memcpy(some[0..left], p[0..left]);
+            for (0..left) |i| some[i] = p[i];
             return some;
         }
 
         pub inline fn store(p: [*]T, x: V, left: usize) void {
-            if (left >= lanes) {
-                p[0..lanes].* = x;
-                return;
-            }
+            if (left >= lanes) p[0..lanes].* = x else store_part(p, x, left);
+        }
+
+        noinline fn store_part(p: [*]T, x: V, left: usize) void {
             const some: [lanes]T = x;
-            @memcpy(p[0..left], some[0..left]);
+            for (0..left) |i| p[i] = some[i];
+        }
+
+        /// Not inlined: the code of each is long, and a step calls several.
+        pub noinline fn sigmoid(x: V) V {
+            return vmath.sigmoid(x);
+        }
+
+        pub noinline fn tanh(x: V) V {
+            return vmath.tanh(x);
         }
 
         pub inline fn one(comptime x: T) V {
