@@ -40,6 +40,9 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   int: () => 2,
   ints: () => [2],
   size: () => 2,
+  sizesOrNull: () => [2, null],
+  wordOrSizes: () => "same",
+  numbers: () => [1.5],
   number: () => 0.5,
   bool: () => true,
   notDict: () => true,
@@ -205,6 +208,49 @@ async function expectNone(targets: readonly Target[], least: number): Promise<vo
   expect(found).toEqual([]);
 }
 
+const IMAGE_MODULES: Record<string, () => object> = {
+  AdaptiveAvgPool1d: () => new Z.nn.AdaptiveAvgPool1d(2),
+  AdaptiveMaxPool1d: () => new Z.nn.AdaptiveMaxPool1d(2),
+  AvgPool1d: () => new Z.nn.AvgPool1d(2),
+  MaxPool1d: () => new Z.nn.MaxPool1d(2),
+  CircularPad1d: () => new Z.nn.CircularPad1d(1),
+  ReflectionPad1d: () => new Z.nn.ReflectionPad1d(1),
+  ReplicationPad1d: () => new Z.nn.ReplicationPad1d(1),
+  ZeroPad1d: () => new Z.nn.ZeroPad1d(1),
+  ConstantPad1d: () => new Z.nn.ConstantPad1d(1, 2),
+  Conv1d: () => new Z.nn.Conv1d(2, 2, 1),
+  ConvTranspose1d: () => new Z.nn.ConvTranspose1d(2, 2, 1),
+  AdaptiveAvgPool2d: () => new Z.nn.AdaptiveAvgPool2d(2),
+  AdaptiveMaxPool2d: () => new Z.nn.AdaptiveMaxPool2d(2),
+  AvgPool2d: () => new Z.nn.AvgPool2d(2),
+  MaxPool2d: () => new Z.nn.MaxPool2d(2),
+  CircularPad2d: () => new Z.nn.CircularPad2d(1),
+  ReflectionPad2d: () => new Z.nn.ReflectionPad2d(1),
+  ReplicationPad2d: () => new Z.nn.ReplicationPad2d(1),
+  ZeroPad2d: () => new Z.nn.ZeroPad2d(1),
+  ConstantPad2d: () => new Z.nn.ConstantPad2d(1, 2),
+  Conv2d: () => new Z.nn.Conv2d(2, 2, 1),
+  ConvTranspose2d: () => new Z.nn.ConvTranspose2d(2, 2, 1),
+  AdaptiveAvgPool3d: () => new Z.nn.AdaptiveAvgPool3d(2),
+  AdaptiveMaxPool3d: () => new Z.nn.AdaptiveMaxPool3d(2),
+  AvgPool3d: () => new Z.nn.AvgPool3d(2),
+  MaxPool3d: () => new Z.nn.MaxPool3d(2),
+  CircularPad3d: () => new Z.nn.CircularPad3d(1),
+  ReflectionPad3d: () => new Z.nn.ReflectionPad3d(1),
+  ReplicationPad3d: () => new Z.nn.ReplicationPad3d(1),
+  ZeroPad3d: () => new Z.nn.ZeroPad3d(1),
+  ConstantPad3d: () => new Z.nn.ConstantPad3d(1, 2),
+  Conv3d: () => new Z.nn.Conv3d(2, 2, 1),
+  ConvTranspose3d: () => new Z.nn.ConvTranspose3d(2, 2, 1),
+  Flatten: () => new Z.nn.Flatten(),
+  PixelShuffle: () => new Z.nn.PixelShuffle(2),
+  PixelUnshuffle: () => new Z.nn.PixelUnshuffle(2),
+  Unflatten: () => new Z.nn.Unflatten(1, [1, 2]),
+  Upsample: () => new Z.nn.Upsample(2),
+  UpsamplingBilinear2d: () => new Z.nn.UpsamplingBilinear2d(2),
+  UpsamplingNearest2d: () => new Z.nn.UpsamplingNearest2d(2),
+};
+
 describe("nn", () => {
   const room = Z.nn as object;
   test("functions", () => expectNone(functionsOf("nn", room, NN.FUNCTIONS), 1));
@@ -218,6 +264,7 @@ describe("nn", () => {
     const decoder = () => new Z.nn.TransformerDecoderLayer(4, 2, 4);
     const modules: Record<string, () => object> = {
       Dropout: () => new Z.nn.Dropout(),
+      ...IMAGE_MODULES,
       Identity: () => new Z.nn.Identity(),
       LayerNorm: () => new Z.nn.LayerNorm(2),
       Linear: linear,

@@ -22,7 +22,7 @@ const OUR_NAMES: Record<string, string> = { variance: "var" };
 /** Names of operators that some case calls. */
 export function namesWithCases(): Set<string> {
   const names = new Set<string>();
-  for (const c of lines<Case>("cases-small/index.jsonl")) {
+  for (const c of ["cases-small", "cases-images"].flatMap((name) => lines<Case>(`${name}/index.jsonl`))) {
     names.add(nameOf(c.op));
     for (const [, method] of c.steps ?? []) names.add(nameOf(method));
     for (const [fn] of c.calls ?? []) names.add(nameOf(fn));
