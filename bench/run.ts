@@ -13,7 +13,7 @@ import { type Case, type Clock, repetitions, type Side, sample } from "./case.ts
 import { putTable, type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
-const FAMILIES = ["overhead", "kernels", "matmul", "optim", "collections", "io", "formats", "import"] as const;
+const FAMILIES = ["overhead", "kernels", "matmul", "conv", "optim", "collections", "io", "formats", "import"] as const;
 /** Whose time can be counted as computing time. */
 const COMPUTING: readonly string[] = ["overhead", "collections"];
 /** Long enough that filling the caches again after the other side's turn counts little. */

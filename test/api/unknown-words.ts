@@ -145,8 +145,17 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "pad.mode": (word) => F.pad(x(), [1, 1], word),
   "interpolate.mode": (word) => F.interpolate(ones(1, 1, 2), 3, { mode: word }),
   "upsample.mode": (word) => F.upsample(ones(1, 1, 2), 3, { mode: word }),
-  "Conv2d.padding": (word) => new nn.Conv2d(1, 1, 1, { padding: word }),
-  "Conv2d.paddingMode": (word) => new nn.Conv2d(1, 1, 1, { paddingMode: word }),
+  ...Object.fromEntries(
+    [1, 2, 3].flatMap((n) =>
+      [`Conv${n}d`, `ConvTranspose${n}d`].flatMap((name) => [
+        [`${name}.dtype`, (word: Any) => new loose.nn[name](1, 1, 1, { dtype: word })],
+        [`${name}.paddingMode`, (word: Any) => new loose.nn[name](1, 1, 1, { paddingMode: word })],
+        ...(name.includes("Transpose")
+          ? []
+          : [[`${name}.padding`, (word: Any) => new loose.nn[name](1, 1, 1, { padding: word })]]),
+      ]),
+    ),
+  ),
   "Upsample.mode": (word) => new nn.Upsample({ size: 3, mode: word })(ones(1, 1, 2)),
   // Modules
   "gelu.approximate": (word) => F.gelu(x(), { approximate: word }),
