@@ -18,6 +18,7 @@ const FAMILIES = [
   "kernels",
   "matmul",
   "layers",
+  "conv",
   "optim",
   "collections",
   "io",

@@ -582,6 +582,11 @@ export function padTooSmall(op: string | undefined, input: Part, output: Part): 
   return new RuntimeError(`input (${part(input)}) is too small. Calculated output ${part(output)}`, { op, code: "shape_mismatch" });
 }
 
+/** Calculated output {output} must be >= 1 in every dimension (input {input}) */
+export function padOutput(op: string | undefined, output: Part, input: Part): RuntimeError {
+  return new RuntimeError(`Calculated output ${part(output)} must be >= 1 in every dimension (input ${part(input)})`, { op, code: "shape_mismatch" });
+}
+
 /** Padding value causes wrapping around more than once. */
 export function padWraps(op: string | undefined): RuntimeError {
   return new RuntimeError(`Padding value causes wrapping around more than once.`, { op, code: "runtime" });

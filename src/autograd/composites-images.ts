@@ -1,6 +1,7 @@
 /** Channels and pixels in each other's places. */
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -19,7 +20,13 @@ function rearranged(
   const lead = input.ndim - 3;
   const dims = [...Array.from({ length: lead }, (_, d) => d), ...order.map((d) => d + lead)];
   const pieces = O.permute(O.reshape(input, [...input._shape.slice(0, -3), ...parts]), dims);
-  return O.reshape(O.clone(pieces, contiguousFormat), size);
+  return inFormat(input, O.reshape(O.clone(pieces, contiguousFormat), size));
+}
+
+/** With channels last where the input has them last. */
+function inFormat(input: Tensor, result: Tensor): Tensor {
+  const format = suggestedFormat(input);
+  return format === contiguousFormat ? result : O.clone(result, format);
 }
 
 export function pixelShuffle(input: Tensor, factor: number): Tensor {
@@ -51,5 +58,5 @@ export function channelShuffle(input: Tensor, groups: number): Tensor {
   const [batch, channels, ...rest] = input._shape as [number, number, ...number[]];
   if (channels % groups !== 0) throw texts.channelsIndivisible(name, channels, groups);
   const pieces = O.transpose(O.reshape(input, [batch, groups, channels / groups, ...rest]), 1, 2);
-  return O.reshape(O.clone(pieces, contiguousFormat), input._shape);
+  return inFormat(input, O.reshape(O.clone(pieces, contiguousFormat), input._shape));
 }

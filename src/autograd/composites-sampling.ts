@@ -1,6 +1,7 @@
 /** Padding and resizing as people call them. */
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { warn } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -44,7 +45,7 @@ function circular(input: Tensor, pad: Ints, dims: number): Tensor {
     if (front > n || behind > n) throw texts.padWraps("pad");
     if (n + front + behind < 0) throw texts.padWrapsNothing("pad");
   });
-  return sides.reduce((t, [front, behind], d) => {
+  const joined = sides.reduce((t, [front, behind], d) => {
     const dim = first + d;
     const n = t._shape[dim] as number;
     const kept = front < 0 || behind < 0 ? O.slice(t, dim, Math.max(0, -front), n - Math.max(0, -behind), 1) : t;
@@ -55,6 +56,8 @@ function circular(input: Tensor, pad: Ints, dims: number): Tensor {
     ];
     return parts.length === 1 ? kept : O.cat(parts, dim);
   }, input);
+  // What was only made smaller, or left as it is, is no view.
+  return sides.every((side) => side.every((n) => n <= 0)) ? O.clone(joined, contiguousFormat) : joined.contiguous();
 }
 
 const NEAREST = new Set(["nearest", "area", "nearest-exact"]);

@@ -155,15 +155,25 @@ function kernelName(dims: number, transposed: boolean, dilated: boolean): string
   return dims === 3 ? "compute_columns3d" : "slow_conv2d_cpu";
 }
 
+/** A signal counts as an image of one row. */
+function suggested(t: Tensor): MemoryFormat {
+  if (t.ndim !== 3) return suggestedFormat(t);
+  const [n, c, l] = t._shape as [number, number, number];
+  const [sn, sc, sl] = t._strides as [number, number, number];
+  return suggestedFormat({ _shape: [n, c, 1, l], _strides: [sn, sc, sl * l, sl] } as unknown as Tensor);
+}
+
 /** Channels last where the images or the filters have them last. */
 function formatOf(x: Tensor, w: Tensor): MemoryFormat {
-  if (x.ndim !== 4) return contiguousFormat;
-  const format = suggestedFormat(x);
-  return format === contiguousFormat ? suggestedFormat(w) : format;
+  if (x.ndim === 5 || (x.ndim === 3 && x.dtype.category < 2)) return contiguousFormat;
+  const format = suggested(x);
+  return format === contiguousFormat ? suggested(w) : format;
 }
 
 function fresh(shape: Ints, dtype: DType, format: MemoryFormat, like: Tensor): Tensor {
-  const strides = format === contiguousFormat ? null : formatStrides(shape, format);
+  const flat = shape.length === 3 && format !== contiguousFormat;
+  const [, c, l] = shape as [number, number, number];
+  const strides = flat ? [c * l, 1, c] : format === contiguousFormat ? null : formatStrides(shape, format);
   const { device } = like._storage;
   return strides === null ? empty(shape, dtype, device) : emptyWith(shape, strides, dtype, device);
 }
@@ -221,6 +231,9 @@ export function convolution(
   const out = outputSizes(x, w, g);
   const [n, c] = x as [number, number];
   if (input._numel === 0 && n !== 0 && c !== 0) throw texts.convEmptyInput(NAME, sizes(x));
+  if (input._numel === 0 && transposed && out.some((size) => size < 1)) {
+    throw texts.convOutputTooSmall(NAME, across(x.slice(2)), across(out));
+  }
   if (input._numel > 0) {
     checkKernel(input, w, out, g);
     if (input._storage.device.computes) checkDtypes(input, weight, g);
@@ -298,7 +311,7 @@ export function weightGradient(
   const g = geometry(size.length - 2, stride, padding, dilation, transposed, outputPadding, groups);
   const r = empty(size, grad.dtype, grad._storage.device);
   const format = formatOf(input, grad);
-  const result = (): Tensor => (format === contiguousFormat ? r : clone(r, format));
+  const result = (): Tensor => (format === contiguousFormat || size.length === 3 ? r : clone(r, format));
   if (!hasWork(r)) return result();
   if (grad._numel === 0 || input._numel === 0) return fill(result(), 0);
   // The other way round, the images are the gradient of the result.

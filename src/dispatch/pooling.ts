@@ -150,7 +150,7 @@ const INTEGERS = new Set(["uint8", "int8", "int16", "int32", "int64"]);
 function requireDtype(t: Tensor, kernel: string, integers: boolean, half = true): void {
   if (!t._storage.device.computes) return;
   const d = t.dtype;
-  const real = d.category === 2 && d.itemsize > 1 && (half || d.name !== "float16");
+  const real = d.category === 2 && d.itemsize > (half ? 1 : 2);
   if (real || (integers && INTEGERS.has(d.name))) return;
   throw texts.notImplementedFor(kernel, kernel, d.scalarType);
 }

@@ -56,7 +56,7 @@ function stepsOf(mode: number, input: Ints, output: Ints, scales: Ints): number[
 
 function launch(kernel: Kernel, r: Tensor, t: Tensor, dims: number, mode: number, front: Ints, steps: Ints): void {
   const back = kernel === K.sampling_sample_backward;
-  const complex = back && r.dtype.category === 3;
+  const complex = (back || averages(mode)) && r.dtype.category === 3;
   const dtype = complex ? toReal(r.dtype) : r.dtype;
   for (let part = 0; part < (complex ? 2 : 1); part++) {
     frame.begin(2, dtype.compute);
@@ -145,9 +145,10 @@ function padded(op: string, self: Tensor, padding: Ints, dims: number, mode: num
     }
   }
   const out = sizes.map((n, d) => n + (sides[d]?.[0] ?? 0) + (sides[d]?.[1] ?? 0));
-  if (out.every((n) => n < 1)) throw texts.padTooSmall(op, facts(sizes), facts(out, " "));
-  const negative = out.find((n) => n < 0);
-  if (negative !== undefined) throw texts.negativeDimension(op, negative, [...shape.slice(0, -dims), ...out]);
+  if (out.some((n) => n < 1)) {
+    if (dims === 1) throw texts.padTooSmall(op, facts(sizes), facts(out, " "));
+    throw texts.padOutput(op, facts(out, " "), facts(sizes));
+  }
   const { name, category } = self.dtype;
   if (self._storage.device.computes && (category === 0 || name.startsWith("float8") || WIDE.has(name))) {
     throw texts.notImplementedFor(op, op, self.dtype.scalarType);

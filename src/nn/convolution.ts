@@ -174,27 +174,6 @@ function checkSettings(o: Settings): void {
   }
 }
 
-type Rest<O> = [
-  stride?: Sizes | O,
-  padding?: Sizes | "same" | "valid" | O,
-  dilation?: Sizes | O,
-  groups?: number | O,
-  bias?: boolean | O,
-  paddingMode?: string | O,
-  options?: O,
-];
-
-type BackRest<O> = [
-  stride?: Sizes | O,
-  padding?: Sizes | O,
-  outputPadding?: Sizes | O,
-  groups?: number | O,
-  bias?: boolean | O,
-  dilation?: Sizes | O,
-  paddingMode?: string | O,
-  options?: O,
-];
-
 /**
  * A convolution over signals of shape (batch, channels, length) or (channels, length).
  * @example
@@ -205,7 +184,20 @@ type BackRest<O> = [
  * @torch torch.nn.Conv1d
  */
 export class Conv1d extends Convolution {
-  constructor(inChannels: number, outChannels: number, kernelSize: Sizes, ...rest: Rest<ConvOptions>) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | ConvOptions,
+      padding?: Sizes | "same" | "valid" | ConvOptions,
+      dilation?: Sizes | ConvOptions,
+      groups?: number | ConvOptions,
+      bias?: boolean | ConvOptions,
+      paddingMode?: string | ConvOptions,
+      options?: ConvOptions,
+    ]
+  ) {
     super("Conv1d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor): Tensor {
@@ -226,7 +218,20 @@ checkDiscreet(Conv1d, "Conv1d");
  * @torch torch.nn.Conv2d
  */
 export class Conv2d extends Convolution {
-  constructor(inChannels: number, outChannels: number, kernelSize: Sizes, ...rest: Rest<ConvOptions>) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | ConvOptions,
+      padding?: Sizes | "same" | "valid" | ConvOptions,
+      dilation?: Sizes | ConvOptions,
+      groups?: number | ConvOptions,
+      bias?: boolean | ConvOptions,
+      paddingMode?: string | ConvOptions,
+      options?: ConvOptions,
+    ]
+  ) {
     super("Conv2d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor): Tensor {
@@ -247,7 +252,20 @@ checkDiscreet(Conv2d, "Conv2d");
  * @torch torch.nn.Conv3d
  */
 export class Conv3d extends Convolution {
-  constructor(inChannels: number, outChannels: number, kernelSize: Sizes, ...rest: Rest<ConvOptions>) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | ConvOptions,
+      padding?: Sizes | "same" | "valid" | ConvOptions,
+      dilation?: Sizes | ConvOptions,
+      groups?: number | ConvOptions,
+      bias?: boolean | ConvOptions,
+      paddingMode?: string | ConvOptions,
+      options?: ConvOptions,
+    ]
+  ) {
     super("Conv3d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor): Tensor {
@@ -298,7 +316,21 @@ function outputPaddingFor(module: Convolution, input: Tensor, outputSize: readon
  * @torch torch.nn.ConvTranspose1d
  */
 export class ConvTranspose1d extends Convolution {
-  constructor(inChannels: number, outChannels: number, kernelSize: Sizes, ...rest: BackRest<ConvTransposeOptions>) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | ConvTransposeOptions,
+      padding?: Sizes | ConvTransposeOptions,
+      outputPadding?: Sizes | ConvTransposeOptions,
+      groups?: number | ConvTransposeOptions,
+      bias?: boolean | ConvTransposeOptions,
+      dilation?: Sizes | ConvTransposeOptions,
+      paddingMode?: string | ConvTransposeOptions,
+      options?: ConvTransposeOptions,
+    ]
+  ) {
     super("ConvTranspose1d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
@@ -320,7 +352,21 @@ checkDiscreet(ConvTranspose1d, "ConvTranspose1d");
  * @torch torch.nn.ConvTranspose2d
  */
 export class ConvTranspose2d extends Convolution {
-  constructor(inChannels: number, outChannels: number, kernelSize: Sizes, ...rest: BackRest<ConvTransposeOptions>) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | ConvTransposeOptions,
+      padding?: Sizes | ConvTransposeOptions,
+      outputPadding?: Sizes | ConvTransposeOptions,
+      groups?: number | ConvTransposeOptions,
+      bias?: boolean | ConvTransposeOptions,
+      dilation?: Sizes | ConvTransposeOptions,
+      paddingMode?: string | ConvTransposeOptions,
+      options?: ConvTransposeOptions,
+    ]
+  ) {
     super("ConvTranspose2d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
@@ -342,7 +388,21 @@ checkDiscreet(ConvTranspose2d, "ConvTranspose2d");
  * @torch torch.nn.ConvTranspose3d
  */
 export class ConvTranspose3d extends Convolution {
-  constructor(inChannels: number, outChannels: number, kernelSize: Sizes, ...rest: BackRest<ConvTransposeOptions>) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | ConvTransposeOptions,
+      padding?: Sizes | ConvTransposeOptions,
+      outputPadding?: Sizes | ConvTransposeOptions,
+      groups?: number | ConvTransposeOptions,
+      bias?: boolean | ConvTransposeOptions,
+      dilation?: Sizes | ConvTransposeOptions,
+      paddingMode?: string | ConvTransposeOptions,
+      options?: ConvTransposeOptions,
+    ]
+  ) {
     super("ConvTranspose3d", [inChannels, outChannels, kernelSize, ...rest]);
   }
   override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {

@@ -56,8 +56,8 @@ function requireRank(input: Tensor, dims: number): void {
  * @torch torch.nn.ReflectionPad1d
  */
 export class ReflectionPad1d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ReflectionPad1d", [padding], {}).padding, 1);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ReflectionPad1d", [padding, ...none], {}).padding, 1);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "reflect", null);
@@ -74,8 +74,8 @@ checkDiscreet(ReflectionPad1d, "ReflectionPad1d");
  * @torch torch.nn.ReflectionPad2d
  */
 export class ReflectionPad2d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ReflectionPad2d", [padding], {}).padding, 2);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ReflectionPad2d", [padding, ...none], {}).padding, 2);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "reflect", null);
@@ -92,8 +92,8 @@ checkDiscreet(ReflectionPad2d, "ReflectionPad2d");
  * @torch torch.nn.ReflectionPad3d
  */
 export class ReflectionPad3d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ReflectionPad3d", [padding], {}).padding, 3);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ReflectionPad3d", [padding, ...none], {}).padding, 3);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "reflect", null);
@@ -110,8 +110,8 @@ checkDiscreet(ReflectionPad3d, "ReflectionPad3d");
  * @torch torch.nn.ReplicationPad1d
  */
 export class ReplicationPad1d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ReplicationPad1d", [padding], {}).padding, 1);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ReplicationPad1d", [padding, ...none], {}).padding, 1);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "replicate", null);
@@ -128,8 +128,8 @@ checkDiscreet(ReplicationPad1d, "ReplicationPad1d");
  * @torch torch.nn.ReplicationPad2d
  */
 export class ReplicationPad2d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ReplicationPad2d", [padding], {}).padding, 2);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ReplicationPad2d", [padding, ...none], {}).padding, 2);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "replicate", null);
@@ -146,8 +146,8 @@ checkDiscreet(ReplicationPad2d, "ReplicationPad2d");
  * @torch torch.nn.ReplicationPad3d
  */
 export class ReplicationPad3d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ReplicationPad3d", [padding], {}).padding, 3);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ReplicationPad3d", [padding, ...none], {}).padding, 3);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "replicate", null);
@@ -164,8 +164,8 @@ checkDiscreet(ReplicationPad3d, "ReplicationPad3d");
  * @torch torch.nn.ZeroPad1d
  */
 export class ZeroPad1d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ZeroPad1d", [padding], {}).padding, 1);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ZeroPad1d", [padding, ...none], {}).padding, 1);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "constant", 0);
@@ -182,8 +182,8 @@ checkDiscreet(ZeroPad1d, "ZeroPad1d");
  * @torch torch.nn.ZeroPad2d
  */
 export class ZeroPad2d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ZeroPad2d", [padding], {}).padding, 2);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ZeroPad2d", [padding, ...none], {}).padding, 2);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "constant", 0);
@@ -200,8 +200,8 @@ checkDiscreet(ZeroPad2d, "ZeroPad2d");
  * @torch torch.nn.ZeroPad3d
  */
 export class ZeroPad3d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("ZeroPad3d", [padding], {}).padding, 3);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("ZeroPad3d", [padding, ...none], {}).padding, 3);
   }
   override forward(input: Tensor): Tensor {
     return functionalPad(input, this.padding, "constant", 0);
@@ -232,6 +232,7 @@ export class ConstantPad1d extends Pad {
     return `padding=${sizesText(this.padding)}, value=${numberText(this, "value")}`;
   }
 }
+installChecks(ConstantPad1d.prototype, MODULE);
 checkDiscreet(ConstantPad1d, "ConstantPad1d");
 
 /**
@@ -257,6 +258,7 @@ export class ConstantPad2d extends Pad {
     return `padding=${sizesText(this.padding)}, value=${numberText(this, "value")}`;
   }
 }
+installChecks(ConstantPad2d.prototype, MODULE);
 checkDiscreet(ConstantPad2d, "ConstantPad2d");
 
 /**
@@ -282,6 +284,7 @@ export class ConstantPad3d extends Pad {
     return `padding=${sizesText(this.padding)}, value=${numberText(this, "value")}`;
   }
 }
+installChecks(ConstantPad3d.prototype, MODULE);
 checkDiscreet(ConstantPad3d, "ConstantPad3d");
 
 /**
@@ -293,8 +296,8 @@ checkDiscreet(ConstantPad3d, "ConstantPad3d");
  * @torch torch.nn.CircularPad1d
  */
 export class CircularPad1d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("CircularPad1d", [padding], {}).padding, 1);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("CircularPad1d", [padding, ...none], {}).padding, 1);
   }
   override forward(input: Tensor): Tensor {
     requireRank(input, 1);
@@ -312,8 +315,8 @@ checkDiscreet(CircularPad1d, "CircularPad1d");
  * @torch torch.nn.CircularPad2d
  */
 export class CircularPad2d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("CircularPad2d", [padding], {}).padding, 2);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("CircularPad2d", [padding, ...none], {}).padding, 2);
   }
   override forward(input: Tensor): Tensor {
     requireRank(input, 2);
@@ -331,8 +334,8 @@ checkDiscreet(CircularPad2d, "CircularPad2d");
  * @torch torch.nn.CircularPad3d
  */
 export class CircularPad3d extends Pad {
-  constructor(padding: Sizes | PadOptions) {
-    super(settings<Required<PadOptions>>("CircularPad3d", [padding], {}).padding, 3);
+  constructor(padding: Sizes | PadOptions, ...none: []) {
+    super(settings<Required<PadOptions>>("CircularPad3d", [padding, ...none], {}).padding, 3);
   }
   override forward(input: Tensor): Tensor {
     requireRank(input, 3);

@@ -49,8 +49,8 @@ installChecks(AdaptivePool.prototype, MODULE);
  * @torch torch.nn.AdaptiveAvgPool1d
  */
 export class AdaptiveAvgPool1d extends AdaptivePool {
-  constructor(outputSize: Sizes | AdaptiveAvgPoolOptions) {
-    super(settings<{ outputSize: Sizes }>("AdaptiveAvgPool1d", [outputSize], {}).outputSize);
+  constructor(outputSize: Sizes | AdaptiveAvgPoolOptions, ...none: []) {
+    super(settings<{ outputSize: Sizes }>("AdaptiveAvgPool1d", [outputSize, ...none], {}).outputSize);
   }
   override forward(input: Tensor): Tensor {
     return composites.adaptiveAvgPool1d(input, listOf(this.outputSize));
@@ -77,6 +77,8 @@ export class AdaptiveMaxPool1d extends AdaptivePool {
     super(o.outputSize);
     this.returnIndices = o.returnIndices;
   }
+  /** The values; with `returnIndices` a list of them and of their places. */
+  override forward(input: Tensor): Tensor;
   override forward(input: Tensor): Tensor | Tensor[] {
     return composites.adaptiveMaxPool1dIndices(input, listOf(this.outputSize), this.returnIndices);
   }
@@ -92,8 +94,8 @@ checkDiscreet(AdaptiveMaxPool1d, "AdaptiveMaxPool1d");
  * @torch torch.nn.AdaptiveAvgPool2d
  */
 export class AdaptiveAvgPool2d extends AdaptivePool {
-  constructor(outputSize: Sizes | AdaptiveAvgPoolOptions) {
-    super(settings<{ outputSize: Sizes }>("AdaptiveAvgPool2d", [outputSize], {}).outputSize);
+  constructor(outputSize: Sizes | AdaptiveAvgPoolOptions, ...none: []) {
+    super(settings<{ outputSize: Sizes }>("AdaptiveAvgPool2d", [outputSize, ...none], {}).outputSize);
   }
   override forward(input: Tensor): Tensor {
     return composites.adaptiveAvgPool2d(input, listOf(this.outputSize));
@@ -120,6 +122,8 @@ export class AdaptiveMaxPool2d extends AdaptivePool {
     super(o.outputSize);
     this.returnIndices = o.returnIndices;
   }
+  /** The values; with `returnIndices` a list of them and of their places. */
+  override forward(input: Tensor): Tensor;
   override forward(input: Tensor): Tensor | Tensor[] {
     return composites.adaptiveMaxPool2dIndices(input, listOf(this.outputSize), this.returnIndices);
   }
@@ -135,8 +139,8 @@ checkDiscreet(AdaptiveMaxPool2d, "AdaptiveMaxPool2d");
  * @torch torch.nn.AdaptiveAvgPool3d
  */
 export class AdaptiveAvgPool3d extends AdaptivePool {
-  constructor(outputSize: Sizes | AdaptiveAvgPoolOptions) {
-    super(settings<{ outputSize: Sizes }>("AdaptiveAvgPool3d", [outputSize], {}).outputSize);
+  constructor(outputSize: Sizes | AdaptiveAvgPoolOptions, ...none: []) {
+    super(settings<{ outputSize: Sizes }>("AdaptiveAvgPool3d", [outputSize, ...none], {}).outputSize);
   }
   override forward(input: Tensor): Tensor {
     return composites.adaptiveAvgPool3d(input, listOf(this.outputSize));
@@ -163,6 +167,8 @@ export class AdaptiveMaxPool3d extends AdaptivePool {
     super(o.outputSize);
     this.returnIndices = o.returnIndices;
   }
+  /** The values; with `returnIndices` a list of them and of their places. */
+  override forward(input: Tensor): Tensor;
   override forward(input: Tensor): Tensor | Tensor[] {
     return composites.adaptiveMaxPool3dIndices(input, listOf(this.outputSize), this.returnIndices);
   }

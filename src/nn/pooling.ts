@@ -25,14 +25,6 @@ export interface MaxPoolOptions {
   ceilMode?: boolean;
 }
 
-type Rest = [
-  stride?: Sizes | MaxPoolOptions | null,
-  padding?: Sizes | MaxPoolOptions,
-  dilation?: Sizes | MaxPoolOptions,
-  returnIndices?: boolean | MaxPoolOptions,
-  ceilMode?: boolean | MaxPoolOptions,
-];
-
 /** What layers of maxima share. */
 abstract class MaxPool extends Module {
   /** Sizes of a window. */
@@ -87,9 +79,20 @@ function windowsOf({
  * @torch torch.nn.MaxPool1d
  */
 export class MaxPool1d extends MaxPool {
-  constructor(kernelSize: Sizes, ...rest: Rest) {
+  constructor(
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | MaxPoolOptions | null,
+      padding?: Sizes | MaxPoolOptions,
+      dilation?: Sizes | MaxPoolOptions,
+      returnIndices?: boolean | MaxPoolOptions,
+      ceilMode?: boolean | MaxPoolOptions,
+    ]
+  ) {
     super("MaxPool1d", [kernelSize, ...rest]);
   }
+  /** The values; with `returnIndices` a list of them and of their places. */
+  override forward(input: Tensor): Tensor;
   override forward(input: Tensor): Tensor | Tensor[] {
     const [kernel, stride, padding, dilation] = windowsOf(this);
     const { ceilMode, returnIndices } = this;
@@ -108,9 +111,20 @@ checkDiscreet(MaxPool1d, "MaxPool1d");
  * @torch torch.nn.MaxPool2d
  */
 export class MaxPool2d extends MaxPool {
-  constructor(kernelSize: Sizes, ...rest: Rest) {
+  constructor(
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | MaxPoolOptions | null,
+      padding?: Sizes | MaxPoolOptions,
+      dilation?: Sizes | MaxPoolOptions,
+      returnIndices?: boolean | MaxPoolOptions,
+      ceilMode?: boolean | MaxPoolOptions,
+    ]
+  ) {
     super("MaxPool2d", [kernelSize, ...rest]);
   }
+  /** The values; with `returnIndices` a list of them and of their places. */
+  override forward(input: Tensor): Tensor;
   override forward(input: Tensor): Tensor | Tensor[] {
     const [kernel, stride, padding, dilation] = windowsOf(this);
     const { ceilMode, returnIndices } = this;
@@ -129,9 +143,20 @@ checkDiscreet(MaxPool2d, "MaxPool2d");
  * @torch torch.nn.MaxPool3d
  */
 export class MaxPool3d extends MaxPool {
-  constructor(kernelSize: Sizes, ...rest: Rest) {
+  constructor(
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | MaxPoolOptions | null,
+      padding?: Sizes | MaxPoolOptions,
+      dilation?: Sizes | MaxPoolOptions,
+      returnIndices?: boolean | MaxPoolOptions,
+      ceilMode?: boolean | MaxPoolOptions,
+    ]
+  ) {
     super("MaxPool3d", [kernelSize, ...rest]);
   }
+  /** The values; with `returnIndices` a list of them and of their places. */
+  override forward(input: Tensor): Tensor;
   override forward(input: Tensor): Tensor | Tensor[] {
     const [kernel, stride, padding, dilation] = windowsOf(this);
     const { ceilMode, returnIndices } = this;
@@ -157,13 +182,6 @@ export interface AvgPoolOptions extends AvgPool1dOptions {
   /** What sums are divided by, in the place of how many elements there are. */
   divisorOverride?: number | null;
 }
-
-type AverageRest<O> = [
-  stride?: Sizes | O | null,
-  padding?: Sizes | O,
-  ceilMode?: boolean | O,
-  countIncludePad?: boolean | O,
-];
 
 /** What layers of averages share. */
 abstract class AvgPool extends Module {
@@ -205,7 +223,15 @@ const AVERAGE = { stride: null, padding: 0, ceilMode: false, countIncludePad: tr
  * @torch torch.nn.AvgPool1d
  */
 export class AvgPool1d extends AvgPool {
-  constructor(kernelSize: Sizes, ...rest: AverageRest<AvgPool1dOptions>) {
+  constructor(
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | AvgPool1dOptions | null,
+      padding?: Sizes | AvgPool1dOptions,
+      ceilMode?: boolean | AvgPool1dOptions,
+      countIncludePad?: boolean | AvgPool1dOptions,
+    ]
+  ) {
     super(1, settings<Required<AvgPool1dOptions> & { kernelSize: Sizes }>("AvgPool1d", [kernelSize, ...rest], AVERAGE));
   }
   override forward(input: Tensor): Tensor {
@@ -226,7 +252,16 @@ checkDiscreet(AvgPool1d, "AvgPool1d");
 export class AvgPool2d extends AvgPool {
   /** What sums are divided by, in the place of how many elements there are. */
   divisorOverride: number | null;
-  constructor(kernelSize: Sizes, ...rest: [...AverageRest<AvgPoolOptions>, divisor?: number | AvgPoolOptions | null]) {
+  constructor(
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | AvgPoolOptions | null,
+      padding?: Sizes | AvgPoolOptions,
+      ceilMode?: boolean | AvgPoolOptions,
+      countIncludePad?: boolean | AvgPoolOptions,
+      divisorOverride?: number | AvgPoolOptions | null,
+    ]
+  ) {
     const o = settings<Required<AvgPoolOptions> & { kernelSize: Sizes }>("AvgPool2d", [kernelSize, ...rest], AVERAGE);
     super(2, o);
     this.divisorOverride = o.divisorOverride;
@@ -251,7 +286,16 @@ checkDiscreet(AvgPool2d, "AvgPool2d");
 export class AvgPool3d extends AvgPool {
   /** What sums are divided by, in the place of how many elements there are. */
   divisorOverride: number | null;
-  constructor(kernelSize: Sizes, ...rest: [...AverageRest<AvgPoolOptions>, divisor?: number | AvgPoolOptions | null]) {
+  constructor(
+    kernelSize: Sizes,
+    ...rest: [
+      stride?: Sizes | AvgPoolOptions | null,
+      padding?: Sizes | AvgPoolOptions,
+      ceilMode?: boolean | AvgPoolOptions,
+      countIncludePad?: boolean | AvgPoolOptions,
+      divisorOverride?: number | AvgPoolOptions | null,
+    ]
+  ) {
     const o = settings<Required<AvgPoolOptions> & { kernelSize: Sizes }>("AvgPool3d", [kernelSize, ...rest], AVERAGE);
     super(3, o);
     this.divisorOverride = o.divisorOverride;

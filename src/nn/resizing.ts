@@ -89,8 +89,6 @@ export class Upsample extends Module {
 installChecks(Upsample.prototype, MODULE);
 checkDiscreet(Upsample, "Upsample");
 
-type TwoRest = [size?: Sizes | UpsamplingOptions, scaleFactor?: Sizes | UpsamplingOptions];
-
 /**
  * Images of another size, of the nearest elements.
  * @example
@@ -100,7 +98,7 @@ type TwoRest = [size?: Sizes | UpsamplingOptions, scaleFactor?: Sizes | Upsampli
  * @torch torch.nn.UpsamplingNearest2d
  */
 export class UpsamplingNearest2d extends Upsample {
-  constructor(...options: TwoRest) {
+  constructor(...options: [size?: Sizes | UpsamplingOptions, scaleFactor?: Sizes | UpsamplingOptions]) {
     const o = settings<Settings>("UpsamplingNearest2d", options, DEFAULTS);
     super({ size: o.size, scaleFactor: o.scaleFactor, mode: "nearest" });
   }
@@ -115,7 +113,7 @@ export class UpsamplingNearest2d extends Upsample {
  * @torch torch.nn.UpsamplingBilinear2d
  */
 export class UpsamplingBilinear2d extends Upsample {
-  constructor(...options: TwoRest) {
+  constructor(...options: [size?: Sizes | UpsamplingOptions, scaleFactor?: Sizes | UpsamplingOptions]) {
     const o = settings<Settings>("UpsamplingBilinear2d", options, DEFAULTS);
     super({ size: o.size, scaleFactor: o.scaleFactor, mode: "bilinear", alignCorners: true });
   }
@@ -212,9 +210,13 @@ export interface PixelShuffleOptions {
 export class PixelShuffle extends Module {
   /** How many times larger. */
   upscaleFactor: number;
-  constructor(upscaleFactor: number | PixelShuffleOptions) {
+  constructor(upscaleFactor: number | PixelShuffleOptions, ...none: []) {
     super();
-    this.upscaleFactor = settings<Required<PixelShuffleOptions>>("PixelShuffle", [upscaleFactor], {}).upscaleFactor;
+    this.upscaleFactor = settings<Required<PixelShuffleOptions>>(
+      "PixelShuffle",
+      [upscaleFactor, ...none],
+      {},
+    ).upscaleFactor;
   }
   override forward(input: Tensor): Tensor {
     return pixelShuffle(input, this.upscaleFactor);
@@ -243,11 +245,11 @@ export interface PixelUnshuffleOptions {
 export class PixelUnshuffle extends Module {
   /** How many times smaller. */
   downscaleFactor: number;
-  constructor(downscaleFactor: number | PixelUnshuffleOptions) {
+  constructor(downscaleFactor: number | PixelUnshuffleOptions, ...none: []) {
     super();
     this.downscaleFactor = settings<Required<PixelUnshuffleOptions>>(
       "PixelUnshuffle",
-      [downscaleFactor],
+      [downscaleFactor, ...none],
       {},
     ).downscaleFactor;
   }

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { type Arg, loadModel, type Op } from "../../codegen/model/load.ts";
 import * as Z from "../../src/index.ts";
+import { IMAGE_ARGUMENTS } from "./by-name-images.ts";
 import { type OperatorForm, operatorForms } from "./operator-forms.ts";
 
 type Call = (...args: unknown[]) => unknown;
@@ -41,6 +42,10 @@ const BY_ROLE: Readonly<Record<string, readonly (() => unknown)[]>> = {
   Size: [() => [3, 3], () => [9], () => [1, 0], () => [3]],
   Sizes: [() => [3, 3], () => [1, 2], () => [0], () => [1, 1], () => [3]],
   Ints: [() => [1, 2], () => [1], () => 1],
+  "Ints?": [() => 1],
+  "Int?[]": [() => 1],
+  "Int|Ints?": [() => 4],
+  "Float|Floats?": [() => 2],
   Int: [() => 1, () => 2],
   "Int?": [() => 1],
   Float: [() => 0.5],
@@ -55,6 +60,7 @@ const BY_ROLE: Readonly<Record<string, readonly (() => unknown)[]>> = {
 
 /** What no role says. */
 const BY_ARG: Readonly<Record<string, readonly (() => unknown)[]>> = {
+  ...IMAGE_ARGUMENTS,
   "clamp/min": SCALARS,
   "clamp.Tensor/min": TENSORS,
   "norm.String/p": [() => "fro"],
@@ -95,7 +101,7 @@ function textOf(x: unknown, op: Op): string {
 }
 
 const parsed = (fallback: string): unknown =>
-  fallback === "null" || /[^\w."'-]/.test(fallback) ? null : JSON.parse(fallback);
+  fallback === "null" || (/[^\w."'-]/.test(fallback) && !/^\[\d\]$/.test(fallback)) ? null : JSON.parse(fallback);
 
 interface Assigned {
   arg: Arg;

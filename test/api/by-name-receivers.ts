@@ -2,6 +2,7 @@
 import * as Z from "../../src/index.ts";
 import type { Any } from "./by-name.ts";
 import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
+import { IMAGE_RECEIVERS } from "./by-name-images.ts";
 import { OPTIM_FAILS, OPTIM_LEFT_OUT, OPTIM_PLACES_ONLY, OPTIM_RECEIVERS } from "./by-name-optim.ts";
 import { MODULE_LEFT_OUT, MODULE_RECEIVERS } from "./by-name-td-nn.ts";
 import { dense, differentiable, freshPath, gguf, linear, odd, safetensors, stateful, taken } from "./by-name-values.ts";
@@ -72,6 +73,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   "PersistentTensorDict#unflattenKeys": () => Z.PersistentTensorDict.fromDict(dense(), freshPath("a.h5")),
   Hdf5File: () => withGroup(),
   TensorDictFuture: () => later(dense().memmap(freshPath(), { returnEarly: true })),
+  ...IMAGE_RECEIVERS,
   Dropout: () => new nn.Dropout(),
   LayerNorm: () => new nn.LayerNorm(3),
   BatchNorm1d: () => new nn.BatchNorm1d(3),

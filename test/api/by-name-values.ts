@@ -1,9 +1,11 @@
 // What public functions and methods are called with by test/api/by-name-exports.test.ts.
+
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Z from "../../src/index.ts";
 import { DISTRIBUTION_VALUES } from "./by-name-distributions.ts";
+import { IMAGE_VALUES } from "./by-name-images.ts";
 import { NN_VALUES } from "./by-name-nn.ts";
 import { OPTIM_VALUES } from "./by-name-optim.ts";
 import { MODULE_VALUES } from "./by-name-td-nn.ts";
@@ -56,6 +58,7 @@ export const VALUES: Readonly<Record<string, () => unknown>> = {
   ...OPTIM_VALUES,
   ...DISTRIBUTION_VALUES,
   ...MODULE_VALUES,
+  ...IMAGE_VALUES,
   approximate: () => "tanh",
   "GLU.input": () => ones(2, 4),
   lambd: () => 0.25,

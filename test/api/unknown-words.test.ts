@@ -9,7 +9,7 @@ import { CALLS, removeFiles } from "./unknown-words.ts";
 afterAll(removeFiles);
 
 const CLEAR =
-  /nonsense|argument '\w+' must be|\b(layout|memoryFormat)=str|must be either \w+ or \w+|got <class 'str'>/i;
+  /nonsense|argument '\w+' must be|\b(layout|memoryFormat)=str|must be either \w+ or \w+|<class 'str'>|only "zeros"/i;
 
 /** Without an engine for HDF5 files they are refused for that. */
 const ofHdf5 = /H5|Hdf5|Persistent|^fromDict\.compression/;

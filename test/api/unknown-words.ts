@@ -132,6 +132,31 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "Module#to.device": (word) => linear().to({ device: word }),
   "Linear.dtype": (word) => new nn.Linear(1, 1, { dtype: word }),
   "Linear.device": (word) => new nn.Linear(1, 1, { device: word }),
+  // Images
+  ...Object.fromEntries(
+    [1, 2, 3].map((n) => [
+      `conv${n}d.padding`,
+      (word: Any) =>
+        loose.nn.functional[`conv${n}d`](ones(...new Array(n + 2).fill(1)), ones(...new Array(n + 2).fill(1)), {
+          padding: word,
+        }),
+    ]),
+  ),
+  "pad.mode": (word) => F.pad(x(), [1, 1], word),
+  "interpolate.mode": (word) => F.interpolate(ones(1, 1, 2), 3, { mode: word }),
+  "upsample.mode": (word) => F.upsample(ones(1, 1, 2), 3, { mode: word }),
+  ...Object.fromEntries(
+    [1, 2, 3].flatMap((n) =>
+      [`Conv${n}d`, `ConvTranspose${n}d`].flatMap((name) => [
+        [`${name}.dtype`, (word: Any) => new loose.nn[name](1, 1, 1, { dtype: word })],
+        [`${name}.paddingMode`, (word: Any) => new loose.nn[name](1, 1, 1, { paddingMode: word })],
+        ...(name.includes("Transpose")
+          ? []
+          : [[`${name}.padding`, (word: Any) => new loose.nn[name](1, 1, 1, { padding: word })]]),
+      ]),
+    ),
+  ),
+  "Upsample.mode": (word) => new nn.Upsample({ size: 3, mode: word })(ones(1, 1, 2)),
   // Modules
   "gelu.approximate": (word) => F.gelu(x(), { approximate: word }),
   "GELU.approximate": (word) => new nn.GELU(word)(x()),

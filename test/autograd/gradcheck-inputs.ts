@@ -3,6 +3,7 @@ import type { Arg, Op } from "../../codegen/model/load.ts";
 import { camel } from "../../codegen/model/load.ts";
 import { Complex, float64, manualSeed, Tensor, tensor } from "../../src/index.ts";
 import { count, type Forward, type Input, scrambled } from "./gradcheck.ts";
+import { imageRecipes } from "./gradcheck-images.ts";
 
 /** A tensor of a shape: differentiable where the operator has a formula for the argument. */
 export class Shape {
@@ -168,6 +169,7 @@ const RECIPES: Record<string, readonly Assignment[]> = {
       eps: 0.1,
     },
   ],
+  ...imageRecipes(of),
   index: [{ indices: [index(2, 0, 2)] }, { indices: [null, index(1, 3)] }, { indices: [index(0, 2), index(1, 1)] }],
   index_put: [
     { indices: [index(2, 0)], values: of(2, 4) },

@@ -22,7 +22,7 @@ const OUR_NAMES: Record<string, string> = { variance: "var" };
 /** Names of operators that some case calls. */
 export function namesWithCases(): Set<string> {
   const names = new Set<string>();
-  const whole = ["cases-small/index.jsonl", "cases-normalization/index.jsonl"];
+  const whole = ["cases-small/index.jsonl", "cases-normalization/index.jsonl", "cases-images/index.jsonl"];
   for (const c of whole.flatMap((file) => lines<Case>(file))) {
     names.add(nameOf(c.op));
     for (const [, method] of c.steps ?? []) names.add(nameOf(method));

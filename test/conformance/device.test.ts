@@ -48,8 +48,25 @@ const listener: Taker = {
   },
 };
 
+const F = lib.nn.functional;
 /** Operators without golden cases of those families. */
 const CALLS: Record<string, (x: Tensor) => unknown> = {
+  image_sample: (x) => O.image_sample(x.view(1, 2, 3), [5], 0, [1], [], 1),
+  _adaptive_avg_pool3d: (x) => F.adaptiveAvgPool3d(x.view(1, 1, 1, 2, 3), [1, 1, 2]),
+  _upsample_nearest_exact1d: (x) => F.interpolate(x.view(1, 2, 3), { size: 5, mode: "nearest-exact" }),
+  _upsample_nearest_exact2d: (x) => F.interpolate(x.view(1, 1, 2, 3), { size: 5, mode: "nearest-exact" }),
+  _upsample_nearest_exact3d: (x) => F.interpolate(x.view(1, 1, 1, 2, 3), { size: 5, mode: "nearest-exact" }),
+  upsample_linear1d: (x) => F.interpolate(x.view(1, 2, 3), { size: 5, mode: "linear" }),
+  upsample_nearest2d: (x) => F.interpolate(x.view(1, 1, 2, 3), { size: 5 }),
+  upsample_nearest3d: (x) => F.interpolate(x.view(1, 1, 1, 2, 3), { size: 5 }),
+  upsample_bicubic2d: (x) => F.interpolate(x.view(1, 1, 2, 3), { size: 5, mode: "bicubic" }),
+  upsample_trilinear3d: (x) => F.interpolate(x.view(1, 1, 1, 2, 3), { size: 5, mode: "trilinear" }),
+  reflection_pad2d: (x) => F.pad(x.view(1, 2, 3), [1, 1, 1, 0], "reflect"),
+  reflection_pad3d: (x) => F.pad(x.view(1, 1, 2, 3), [1, 1, 1, 0, 0, 0], "reflect"),
+  replication_pad1d: (x) => F.pad(x, [1, 2], "replicate"),
+  replication_pad2d: (x) => F.pad(x.view(1, 2, 3), [1, 1, 1, 0], "replicate"),
+  replication_pad3d: (x) => F.pad(x.view(1, 1, 2, 3), [1, 1, 1, 0, 0, 0], "replicate"),
+  upsample: (x) => lib.nn.functional.upsample(x.view(1, 2, 3), 5),
   _conj: (x) => x.cfloat().conj().mul(2),
   _neg_view: (x) => x.cfloat().mul(new Complex(1, 2)).conj().imag.add(1),
   cdouble: (x) => x.cdouble(),

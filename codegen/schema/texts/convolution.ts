@@ -181,6 +181,11 @@ export const texts = [
       "({front}, {behind}) at dimension {dim} of input {size}",
   },
   { ...shape, name: "padTooSmall", text: "input ({input}) is too small. Calculated output {output}" },
+  {
+    ...shape,
+    name: "padOutput",
+    text: "Calculated output {output} must be >= 1 in every dimension (input {input})",
+  },
   { ...value, name: "padWraps", text: "Padding value causes wrapping around more than once." },
   { ...value, name: "padWrapsNothing", text: "Negative padding value is resulting in an empty dimension" },
   { error: "ValueError", code: "value", name: "sampleNothing", text: "either size or scale_factor should be defined" },

@@ -20,6 +20,7 @@ const most_panels = 4;
 const band_bytes = 1 << 20;
 /// With fewer positions than this, packing the weights would cost more than it gains.
 const few_positions = 64;
+const few_strips = 8;
 
 pub fn Problem(comptime T: type) type {
     return struct {
@@ -240,8 +241,11 @@ fn Work(comptime T: type) type {
             const s = w.s;
             const p = s.p;
             const kc = @min(s.kc, s.k - q * s.kc);
+            // What is used by few strips is best read where it lies.
+            const placed = s.point and p.x.s[2] == 1 and w.last - w.first <= few_strips;
             var x: usize = 0;
             while (x < wide) : (x += tile.columns) {
+                if (placed and wide - x >= tile.columns) continue;
                 w.pack_panel(j + x, @min(tile.columns, wide - x), q * s.kc, kc, w.panel + x * kc);
             }
             const y, const rsc, const csc = w.target(j);
@@ -270,9 +274,11 @@ fn Work(comptime T: type) type {
                 while (x < wide) : (x += tile.columns) {
                     const hi = @min(tile.columns, wide - x);
                     const ldb = std.mem.alignForward(usize, hi, tile.lanes);
-                    shared.ldb = @intCast(ldb);
+                    const own = placed and hi == tile.columns;
+                    shared.ldb = if (own) p.x.c else @intCast(ldb);
+                    const b = if (own) w.in_place(j + x, q * s.kc) else w.panel + x * kc;
                     const f = parts.tile_of(T, s.packed_a != null, h, ldb / tile.lanes, hi);
-                    f(&shared, a, w.panel + x * kc, at(c, span(x, csc)), at(d, span(x, shared.csd)), 0, hi);
+                    f(&shared, a, b, at(c, span(x, csc)), at(d, span(x, shared.csd)), 0, hi);
                 }
             }
         }
@@ -302,12 +308,18 @@ fn Work(comptime T: type) type {
             };
         }
 
+        /// Where the image has a position, of channel `k` of the group.
+        fn in_place(w: *const Self, position: usize, k: usize) [*]const T {
+            const p = w.s.p;
+            const start = span(w.n, p.x.n) + span(w.g * p.c + k, p.x.c);
+            return at(p.x.data, start + span(w.slice, p.x.s[0]) + span(position, p.x.s[2]));
+        }
+
         fn pack_panel(w: *const Self, position: usize, wide: usize, k: usize, kc: usize, out: [*]T) void {
             const p = w.s.p;
             const ldb = std.mem.alignForward(usize, wide, tile.lanes);
             if (w.s.point) {
-                const start = span(w.n, p.x.n) + span(w.g * p.c + k, p.x.c);
-                const b = at(p.x.data, start + span(w.slice, p.x.s[0]) + span(position, p.x.s[2]));
+                const b = w.in_place(position, k);
                 return parts.pack_panel(T, wide, kc, b, p.x.c, p.x.s[2], out, ldb);
             }
             const runs: Runs = .of(w.st, position, wide);

@@ -109,8 +109,19 @@ fn Job(comptime T: type, comptime W: type, comptime back: bool) type {
         taps: [3][]const Tap(W),
         /// How many elements are taken along each.
         count: [3]usize,
+        /// Outputs of a row that are neighbours in the image, where both lie without gaps.
+        neighbours: struct { begin: usize, len: usize } = .{ .begin = 0, .len = 0 },
 
         const Self = @This();
+
+        fn find_neighbours(j: *Self) void {
+            if (j.x.s[2] != 1 or j.y.s[2] != 1) return;
+            var begin: usize = 0;
+            for (j.taps[2], 0..) |*t, i| {
+                if (i > begin and t.from[0] != j.taps[2][i - 1].from[0] + 1) begin = i;
+                if (i + 1 - begin > j.neighbours.len) j.neighbours = .{ .begin = begin, .len = i + 1 - begin };
+            }
+        }
 
         fn run(j: *const Self, begin: usize, end: usize) void {
             for (begin..end) |i| j.plane(i / j.channels, i % j.channels);
@@ -128,9 +139,17 @@ fn Job(comptime T: type, comptime W: type, comptime back: bool) type {
             };
         }
 
-        /// One element for each output.
+        /// One element for each output; those of the longest run of neighbours move together.
         fn gather(j: *const Self, row: [*]T, x: [*]T) void {
-            for (j.taps[2], 0..) |*tw, w| {
+            if (back or j.neighbours.len < 8) return j.gather_some(row, x, 0, j.taps[2].len);
+            const r = j.neighbours;
+            j.gather_some(row, x, 0, r.begin);
+            @memcpy((row + r.begin)[0..r.len], at(x, j.taps[2][r.begin].from[0])[0..r.len]);
+            j.gather_some(row, x, r.begin + r.len, j.taps[2].len);
+        }
+
+        fn gather_some(j: *const Self, row: [*]T, x: [*]T, begin: usize, end: usize) void {
+            for (j.taps[2][begin..end], begin..) |*tw, w| {
                 const to = at(row, step(w, j.y.s[2]));
                 const from = at(x, tw.from[0]);
                 if (back) from[0] += to[0] else to[0] = from[0];
@@ -186,6 +205,7 @@ fn launch(comptime T: type, comptime W: type, comptime back: bool, f: *fr.Frame)
         if (!missing) job.count[d] = count;
         begin += y.size[d];
     }
+    job.find_neighbours();
     const work = y.size[0] * y.size[1] * y.size[2] * job.count[0] * job.count[1] * job.count[2];
     const shared: *const Job(T, W, back) = &job;
     parallel.parallel_for(first.size(0) * first.size(1), 1 + task_work / @max(1, work), shared, Job(T, W, back).run);
