@@ -105,8 +105,6 @@ import type {
   CumsumArgs,
   DiagArgs,
   DiagEmbedArgs,
-  DiagEmbedDim1Options,
-  DiagEmbedDim2Options,
   DiagflatArgs,
   DiagonalArgs,
   DiagonalScatterArgs,
@@ -2649,11 +2647,9 @@ export function diag(...args: unknown[]): Tensor {
  */
 export function diagEmbed(input: Tensor, offset?: number | DiagEmbedArgs): Tensor;
 /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
-export function diagEmbed(input: Tensor, offset: number, dim1: number | DiagEmbedDim1Options): Tensor;
+export function diagEmbed(input: Tensor, offset: number, dim1: number | Dim1Dim2Options): Tensor;
 /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
-export function diagEmbed(input: Tensor, offset: number, dim1: number, dim2: number | DiagEmbedDim2Options): Tensor;
-/** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
-export function diagEmbed(input: Tensor, offset: number, dim1: number, dim2: number, options: OutOptions): Tensor;
+export function diagEmbed(input: Tensor, offset: number, dim1: number, dim2: number | Dim2Options): Tensor;
 /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
 export function diagEmbed(input: Tensor | { input: Tensor } & DiagEmbedArgs): Tensor;
 export function diagEmbed(...args: unknown[]): Tensor {
@@ -8621,7 +8617,7 @@ cumsum [[[["self","Tensor"],["dim","Dim"],["dtype","DType?",null]],2,1]]
 deg2rad [[[["self","Tensor"]],1,1]]
 detach [[[["self","Tensor"]],1,0]]
 diag [[[["self","Tensor"],["diagonal","Int",0]],2,1]]
-diagEmbed [[[["self","Tensor"],["offset","Int",0],["dim1","Dim",-2],["dim2","Dim",-1]],4,1]]
+diagEmbed [[[["self","Tensor"],["offset","Int",0],["dim1","Dim",-2],["dim2","Dim",-1]],4,0]]
 diagflat [[[["self","Tensor"],["offset","Int",0]],2,0]]
 diagonal [[[["self","Tensor"],["offset","Int",0],["dim1","Dim",0],["dim2","Dim",1]],4,0]]
 diagonalScatter [[[["self","Tensor"],["src","Tensor"],["offset","Int",0],["dim1","Dim",0],["dim2","Dim",1]],5,0]]

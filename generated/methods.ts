@@ -76,8 +76,6 @@ import type {
   CumsumInplaceArgs,
   DiagArgs,
   DiagEmbedArgs,
-  DiagEmbedDim1Options,
-  DiagEmbedDim2Options,
   DiagflatArgs,
   DiagonalArgs,
   DiagonalScatterArgs,
@@ -1855,11 +1853,9 @@ export interface TensorMethods {
    */
   diagEmbed(offset?: number | DiagEmbedArgs): Tensor;
   /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
-  diagEmbed(offset: number, dim1: number | DiagEmbedDim1Options): Tensor;
+  diagEmbed(offset: number, dim1: number | Dim1Dim2Options): Tensor;
   /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
-  diagEmbed(offset: number, dim1: number, dim2: number | DiagEmbedDim2Options): Tensor;
-  /** Zeros with the elements of the last dimension on diagonals of two new ones, `dim1` and `dim2` of the result. @torch torch.diag_embed */
-  diagEmbed(offset: number, dim1: number, dim2: number, options: OutOptions): Tensor;
+  diagEmbed(offset: number, dim1: number, dim2: number | Dim2Options): Tensor;
   /**
    * The matrix with all elements on its diagonal, row by row.
    * @example

@@ -2458,19 +2458,15 @@ export function diag(self: Tensor, diagonal: number, out?: Tensor): Tensor {
   return $G.finish(r);
 }
 
-export function diag_embed(self: Tensor, offset: number, dim1: number, dim2: number, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("diag_embed", diag_embed), [self, offset, dim1, dim2, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("diag_embed", out, [self]);
-    return $T.finishOut($triangles.diagEmbed(self, offset, dim1, dim2, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $triangles.diagEmbed(self, offset, dim1, dim2, undefined);
+export function diag_embed(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("diag_embed", diag_embed), [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $triangles.diagEmbed(self, offset, dim1, dim2);
   const node = new ($N.diag_embed_Backward())();
   $T.connect(node, [self]);
   node.offset = offset;
   node.dim1 = dim1;
   node.dim2 = dim2;
-  const r = $triangles.diagEmbed(self, offset, dim1, dim2, undefined);
+  const r = $triangles.diagEmbed(self, offset, dim1, dim2);
   return $T.record(r, node);
 }
 
@@ -9318,7 +9314,7 @@ tril_ ["tril_","tril","","op",["self","diagonal"],null,null,["tril_"]]
 triu ["triu","triu","","op",["self","diagonal","out"],[[0],[2],[]],null,["triu","triu_out_out"]]
 triu_ ["triu_","triu","","op",["self","diagonal"],null,null,["triu_"]]
 diag ["diag","diag","","composite",["self","diagonal","out"]]
-diag_embed ["diag_embed","diagEmbed","","op",["self","offset","dim1","dim2","out"],[[0],[4],[]]]
+diag_embed ["diag_embed","diagEmbed","","op",["self","offset","dim1","dim2"]]
 diagflat ["diagflat","diagflat","","composite",["self","offset"]]
 diagonal_scatter ["diagonal_scatter","diagonalScatter","","composite",["self","src","offset","dim1","dim2"]]
 slice_scatter ["slice_scatter","sliceScatter","","composite",["self","src","dim","start","end","step"]]

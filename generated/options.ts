@@ -645,21 +645,15 @@ export interface DiagEmbedArgs {
   offset?: number;
   dim1?: number;
   dim2?: number;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
 }
 
-export interface DiagEmbedDim1Options {
+export interface Dim1Dim2Options {
   dim1?: number;
   dim2?: number;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
 }
 
-export interface DiagEmbedDim2Options {
+export interface Dim2Options {
   dim2?: number;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
 }
 
 export interface DiagflatArgs {
@@ -676,15 +670,6 @@ export interface DiagonalScatterArgs {
 export interface OffsetDim1Dim2Options {
   offset?: number;
   dim1?: number;
-  dim2?: number;
-}
-
-export interface Dim1Dim2Options {
-  dim1?: number;
-  dim2?: number;
-}
-
-export interface Dim2Options {
   dim2?: number;
 }
 

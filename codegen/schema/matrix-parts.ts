@@ -45,7 +45,7 @@ export const ops = [
   {
     kind: "op",
     name: "diag_embed",
-    variants: ["function", "method", "out"],
+    variants: ["function", "method"],
     batch: "own",
     args: { self: "Tensor", offset: ["Int", 0], dim1: ["Dim", -2], dim2: ["Dim", -1] },
     kernels: { cpu: ["copy.copy"] },

@@ -15,6 +15,7 @@ from exact_calls import SECTIONS
 from exact_calls_activations import SECTIONS as ACTIVATIONS
 from exact_calls_more import SECTIONS as MORE
 from exact_calls_numbers import SECTIONS as NUMBERS
+from exact_calls_parts import SECTIONS as PARTS
 from make_random_cases import CODE, answer
 
 
@@ -69,7 +70,7 @@ def main():
     warnings.simplefilter("ignore")
     with open(sys.argv[1], "w") as f:
         cases = Cases(f)
-        for section in SECTIONS + MORE + NUMBERS + ACTIVATIONS:
+        for section in SECTIONS + MORE + NUMBERS + ACTIVATIONS + PARTS:
             torch.manual_seed(len(section.__name__))
             cases.section = section.__name__
             section(cases.call)

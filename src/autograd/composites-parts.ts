@@ -13,9 +13,8 @@ type Out = Tensor | undefined;
 
 export function diag(self: Tensor, k: number, out?: Out): Tensor {
   const rank = self._shape.length;
-  if (rank === 1) return O.diag_embed(self, k, 0, 1, out);
-  if (rank !== 2) throw texts.diagRank("diag", rank);
-  const copied = O.diagonal(self, k, 0, 1).clone();
+  if (rank !== 1 && rank !== 2) throw texts.diagRank("diag", rank);
+  const copied = rank === 1 ? O.diag_embed(self, k, 0, 1) : O.diagonal(self, k, 0, 1).clone();
   if (out === undefined) return copied;
   out.resize_(copied._shape);
   return out.copy_(copied);

@@ -88,12 +88,14 @@ export function scatterReduce(
   dim: number,
   index: Tensor,
   src: Tensor,
-  reduce: string,
+  asked: string,
   includeSelf: boolean,
   out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
   const op = "scatter_reduce";
+  // torch takes the short words, too.
+  const reduce = { max: "amax", min: "amin" }[asked] ?? asked;
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, "scatter");
   if (self.dtype !== src.dtype) throw texts.scatterDtypes("scatter");

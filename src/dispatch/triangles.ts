@@ -67,7 +67,7 @@ export function triu(self: Tensor, k: number, out: Tensor | undefined, inplace: 
 }
 
 /** Zeros with the last dimension on a diagonal of two new ones. */
-export function diagEmbed(self: Tensor, offset: number, first: number, second: number, out?: Tensor): Tensor {
+export function diagEmbed(self: Tensor, offset: number, first: number, second: number): Tensor {
   const op = "diag_embed";
   requireKept(self._storage);
   const rank = self._shape.length + 1;
@@ -76,12 +76,7 @@ export function diagEmbed(self: Tensor, offset: number, first: number, second: n
   const n = (self._shape.at(-1) ?? 1) + Math.abs(offset);
   const shape = self._shape.slice(0, -1);
   for (const d of a < b ? [a, b] : [b, a]) shape.splice(d, 0, n);
-  if (out !== undefined) {
-    requireCast(self.dtype, out.dtype);
-    prepareOut(out, shape);
-    requireNoInternalOverlap(out, op);
-  }
-  const target = out ?? empty(shape, self.dtype, self._storage.device);
+  const target = empty(shape, self.dtype, self._storage.device);
   fill(target, 0);
   copyInto(diagonal(target, offset, a, b), self);
   return target;

@@ -23,7 +23,9 @@ afterAll(() => made.remove());
 /** What is printed names the device, and what is drawn is drawn in the "opinfo" cases too. */
 const FAMILIES = new Set(["opinfo", "error", "promo", "index", "prog"]);
 const groups = new Map<string, Case[]>();
-for (const c of set.cases.filter((c) => FAMILIES.has(familyOf(c)))) {
+/** Statistics of bfloat16 are rounded where torch's CPU rounds them, and there alone. */
+const CPU_ALONE = new Set(["nn.functional.instance_norm/bf16/s8"]);
+for (const c of set.cases.filter((c) => FAMILIES.has(familyOf(c)) && !CPU_ALONE.has(c.id))) {
   const key = c.fam ?? c.op;
   groups.set(key, [...(groups.get(key) ?? []), c]);
 }
@@ -66,6 +68,14 @@ const CALLS: Record<string, (x: Tensor) => unknown> = {
   replication_pad1d: (x) => F.pad(x, [1, 2], "replicate"),
   replication_pad2d: (x) => F.pad(x.view(1, 2, 3), [1, 1, 1, 0], "replicate"),
   replication_pad3d: (x) => F.pad(x.view(1, 1, 2, 3), [1, 1, 1, 0, 0, 0], "replicate"),
+  rms_norm: (x) => F.rmsNorm(x, [3]),
+  slice_scatter: (x) => x.sliceScatter(x.slice(0, 1), 0, 1, 2),
+  nll_loss2d: (x) => {
+    const a = x.clone().view(1, 2, 1, 3).requiresGrad_();
+    const loss = F.nllLoss(a, x.view(1, 2, 1, 3).select(1, 0).gt(2).long());
+    loss.backward();
+    return [loss, a.grad];
+  },
   upsample: (x) => lib.nn.functional.upsample(x.view(1, 2, 3), 5),
   _conj: (x) => x.cfloat().conj().mul(2),
   _neg_view: (x) => x.cfloat().mul(new Complex(1, 2)).conj().imag.add(1),
@@ -160,6 +170,12 @@ function wrongWith(c: Case, group: string): string[] {
 
 /** What is about real GPUs and their driver; test/cuda has it. */
 const OF_GPUS = new Set(["cuda", "is_pinned", "pin_memory"]);
+/** One kernel on the CPU; on devices other operators do the same. */
+const OF_CPUS = new Set(
+  ["_fused_rms_norm", "_recurrent_layer", "native_batch_norm", "native_group_norm", "native_layer_norm"]
+    .concat("_scaled_dot_product_flash_attention_for_cpu")
+    .flatMap((name) => [name, `${name}_backward`]),
+);
 
 describe("golden cases on a made-up device", () => {
   for (const [group, cases] of groups) {
@@ -186,6 +202,8 @@ describe("golden cases on a made-up device", () => {
 
   test("are of every operator", () => {
     const names = ops.map(({ key }) => plainName(key.replace(/^(nn\.functional|linalg)\.|\..*$/g, "")));
-    expect([...new Set(names)].filter((name) => !done.has(name) && !OF_GPUS.has(name))).toEqual([]);
+    expect([...new Set(names)].filter((name) => !done.has(name) && !OF_GPUS.has(name) && !OF_CPUS.has(name))).toEqual(
+      [],
+    );
   });
 });

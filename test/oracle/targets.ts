@@ -87,6 +87,7 @@ export class TargetDrawer extends Drawer {
       case "Sizes":
         return /stride/.test(name) ? [3, 1] : [3, 3];
       case "String":
+        if (/_reduce/.test(op.key)) return this.pick(["prod", "amax"]);
         return op.key.startsWith("norm") ? "fro" : this.pick(["add", "multiply"]);
       default:
         return undefined;

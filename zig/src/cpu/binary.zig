@@ -224,7 +224,7 @@ pub const shift_right = struct {
     pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
         const fits = in_range(b);
         const last = pw.constant(@TypeOf(a), bits_of(@TypeOf(a)) - 1);
-        const sign = a >> places(last, fits);
+        const sign = a >> places(last, in_range(last));
         return pw.select(fits, a >> places(b, fits), if (comptime is_unsigned(@TypeOf(a))) a -% a else sign);
     }
 };
