@@ -6,6 +6,7 @@ import { requiresGrad } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float64 } from "../tensor/dtype.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
   batchPlan,
@@ -189,6 +190,7 @@ export function batchNorm(
   eps: number,
   _cudnnEnabled: boolean,
 ): Tensor {
+  for (const t of [input, weight, bias, runningMean, runningVar]) if (t !== null) requireKept(t._storage);
   if (input._numel === 0) {
     let out = O.clone(input, null);
     if (weight !== null) out = out.mul(weight.select(0, 0));

@@ -45,7 +45,7 @@ pub fn offer(comptime T: type) void {
 /// As `Tile(T).kernel`.
 pub fn tile_of(comptime T: type, packed_a: bool, h: usize, nv: usize, hi: usize) kernels.Tile(T).Kernel {
     const f = @extern(*const Calls(T).Tile, .{ .name = name(T, "tile"), .visibility = .hidden });
-    return @ptrCast(f(packed_a, h, nv, hi));
+    return @ptrCast(@alignCast(f(packed_a, h, nv, hi)));
 }
 
 /// As `pack_strip` of gemm_pack.zig.
