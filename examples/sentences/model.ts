@@ -1,5 +1,5 @@
 // BERT's encoder, with the names that its parameters have in the file of all-MiniLM-L6-v2.
-import { arange, nn, noGrad, type Tensor, zerosLike } from "zensor";
+import { arange, nn, noGrad, scope, type Tensor, zerosLike } from "zensor";
 
 export interface Config {
   vocab_size: number;
@@ -118,7 +118,8 @@ class Encoder extends nn.Module {
     this.layer = new nn.ModuleList(Array.from({ length: c.num_hidden_layers }, () => new Layer(c)));
   }
   override forward(x: Tensor, mask: Tensor): Tensor {
-    return ([...this.layer.children()] as Layer[]).reduce((x, layer) => layer(x, mask), x);
+    // What a layer made on its way is gone at its end, and the next one works in the same memory.
+    return ([...this.layer.children()] as Layer[]).reduce((x, layer) => scope(() => layer(x, mask)), x);
   }
 }
 
