@@ -227,6 +227,7 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "multilabelSoftMarginLoss.reduction": (word) => F.multilabelSoftMarginLoss(x(), x(), { reduction: word }),
   "Bilinear.dtype": (word) => new nn.Bilinear(1, 1, 1, { dtype: word }),
   "Embedding.dtype": (word) => new nn.Embedding(1, 1, { dtype: word }),
+  "fromPretrained.dtype": (word) => nn.Embedding.fromPretrained(ones(1, 1), { dtype: word } as Any),
   "EmbeddingBag.dtype": (word) => new nn.EmbeddingBag(1, 1, { dtype: word }),
   "EmbeddingBag.mode": (word) => (new nn.EmbeddingBag(1, 1, { mode: word }) as Any)([[0]]),
   "embeddingBag.mode": (word) => F.embeddingBag([[0]], ones(1, 1), { mode: word }),
@@ -235,6 +236,8 @@ export const CALLS: Readonly<Record<string, (word: Any) => unknown>> = {
   "meshgrid.indexing": (word) => Z.meshgrid([ones(2)], { indexing: word }),
   "cdist.computeMode": (word) => (Z as Any).cdist(ones(1, 1), ones(1, 1), 2, word),
   "scatterReduce.reduce": (word) => x().scatterReduce(0, places(), x(), word),
+  "indexReduce_.reduce": (word) => x().indexReduce_(0, [0], x(), word),
+  "scatterReduce_.reduce": (word) => x().scatterReduce_(0, places(), x(), word),
   "indexReduce.reduce": (word) => x().indexReduce(0, [0], x(), word),
   // Settings
   "setFloat32MatmulPrecision.precision": (word) => Z.setFloat32MatmulPrecision(word),

@@ -11,6 +11,7 @@ import { loadCaseSet } from "./case-set.ts";
 import { type Case, familyOf } from "./case-types.ts";
 import { LIST_CALLS } from "./list-calls.ts";
 import { installMadeUpDevice } from "./made-up-device.ts";
+import { CPU_ALONE } from "./on-device.ts";
 import { placed } from "./run-meta.ts";
 import { Runner } from "./runner.ts";
 
@@ -23,8 +24,6 @@ afterAll(() => made.remove());
 /** What is printed names the device, and what is drawn is drawn in the "opinfo" cases too. */
 const FAMILIES = new Set(["opinfo", "error", "promo", "index", "prog"]);
 const groups = new Map<string, Case[]>();
-/** Statistics of bfloat16 are rounded where torch's CPU rounds them, and there alone. */
-const CPU_ALONE = new Set(["nn.functional.instance_norm/bf16/s8"]);
 for (const c of set.cases.filter((c) => FAMILIES.has(familyOf(c)) && !CPU_ALONE.has(c.id))) {
   const key = c.fam ?? c.op;
   groups.set(key, [...(groups.get(key) ?? []), c]);
