@@ -304,7 +304,8 @@ export function emitNamespaces(model: Model): string {
       `  return { ${list.map(([name, local]) => `${name}: ${local}`).join(", ")} } as const;`,
       "}",
       "",
-      `/** The functions of torch.${namespace}. */`,
+      // Of many functions each has a page of its own on the API site.
+      `/** The functions of torch.${namespace}.${list.length > 60 ? " @namespace" : ""} */`,
       `export const namespace_${id} = tellMissingFunctions(`,
       `  "${SHORT[namespace] ?? namespace}",`,
       `  lateNamespace("${names}", ${id}_member, ${id}_all),`,

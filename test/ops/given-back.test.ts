@@ -17,6 +17,7 @@ interface Operator {
 
 /** Operators whose call leaves something for the collector, and why. */
 const EXCEPTIONS: Record<string, string> = {
+  diag: "of a long line its result is of hundreds of MB, in a block of whole large pages",
   diagflat: "its result of hundreds of MB lies in a block of whole large pages",
   set: "the bytes that a tensor had before may be those of a storage object that the program has",
 };
