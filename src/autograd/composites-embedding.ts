@@ -3,6 +3,7 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { gradModes } from "../dispatch/mode.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -146,12 +147,15 @@ export function oneHot(input: Tensor, classes: number): Tensor {
     return input.newZeros([...input._shape, classes]);
   }
   if (classes !== -1 && classes < 1) throw texts.oneHotClasses(op);
-  if (classes !== -1 && !input._storage.device.computes) return input.newZeros([...input._shape, classes]);
+  if (classes !== -1 && !input._storage.device.computes && batchOf(input) === null)
+    return input.newZeros([...input._shape, classes]);
+  const row = (n: number): Tensor => O.scatter_value_(input.newZeros([...input._shape, n]), -1, input.unsqueeze(-1), 1);
+  // Examples are not looked at one by one: a class that there is not is one of the kernel's.
+  if (classes !== -1 && batchOf(input) !== null) return row(classes);
   if (Number(input.min().item()) < 0) throw texts.oneHotNegative(op);
   const most = Number(input.max().item());
   if (classes !== -1 && most >= classes) throw texts.oneHotTooLarge(op);
-  const n = classes === -1 ? most + 1 : classes;
-  return O.scatter_value_(input.newZeros([...input._shape, n]), -1, input.unsqueeze(-1), 1);
+  return row(classes === -1 ? most + 1 : classes);
 }
 
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null): Tensor {

@@ -3,6 +3,7 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { gradModes } from "../dispatch/mode.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { Float, type Scalar } from "../tensor/complex.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -218,7 +219,7 @@ export function gaussianNllLoss(
 ): Tensor {
   const op = "gaussian_nll_loss";
   const variance = given instanceof Tensor ? given : O.full_like(input, given, null, null, false, null);
-  if (variance.lt(0).any().item() === true) throw texts.negativeVariance(op);
+  if (batchOf(variance) === null && variance.lt(0).any().item() === true) throw texts.negativeVariance(op);
   const one = varianceFor(input, variance);
   const code = { none: 0, mean: 1, sum: 2 }[reduction];
   if (code === undefined) throw texts.gaussianReduction(op, reduction);

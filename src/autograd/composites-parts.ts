@@ -4,6 +4,7 @@ import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { type Named, named } from "../dispatch/named.ts";
 import { requireNoOverlap } from "../dispatch/overlap.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
@@ -27,7 +28,9 @@ export function diagflat(self: Tensor, offset: number): Tensor {
 /** A copy whose part that `view` shows is `src`. */
 function scattered(self: Tensor, src: Tensor, view: (t: Tensor) => Tensor, op: string): Tensor {
   requireKept(src._storage);
-  const r = self.clone();
+  // With many sources for one tensor each has a copy of its own.
+  const alone = batchOf(src) === null || batchOf(self) !== null;
+  const r = alone ? self.clone() : src.newEmpty(self._shape, { dtype: self.dtype }).copy_(self);
   const part = view(r);
   if (!sameSizes(part._shape, src._shape)) throw texts.scatterSlice(op, src._shape, part._shape);
   part.copy_(src);

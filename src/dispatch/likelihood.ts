@@ -244,10 +244,10 @@ function roundedLogits(self: Tensor, target: Tensor, posWeight: Tensor | null): 
     binary(TIMES, logs, share, logs, true);
     for (const t of [less, share]) drop(t);
   }
-  const losses = binary(SUB, 1, target);
-  binary(TIMES, losses, self, losses, true);
+  const rest = binary(SUB, 1, target);
+  const losses = binary(TIMES, rest, self);
   binary(SUB, losses, logs, losses, true);
-  drop(logs);
+  for (const t of [rest, logs]) drop(t);
   return losses;
 }
 

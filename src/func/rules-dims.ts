@@ -35,7 +35,9 @@ export const dims: Rule = (call) => {
   const next = args.map((x, i) => {
     if (x instanceof Tensor) return padded(level.all(x), 1, rank + 1);
     if (i !== place) return x;
-    return ndim === 0 && x === null ? [1] : shifted(x as DimsArg, ndim, key);
+    // An empty list is all of an example's dimensions, and not the batch.
+    const all = x === null || (Array.isArray(x) && x.length === 0 && !NONE.has(key));
+    return ndim === 0 && all ? [1] : shifted(x as DimsArg, ndim, key);
   });
   const result = operator.run(...next) as Tensor | Tensor[];
   if (ndim > 0 || inplace) return result;

@@ -32,6 +32,7 @@ export const IN_PART: Readonly<Record<string, string>> = {
   __getitem__: "a mask of each example's own, whose results differ in size",
   __setitem__: "several values under a mask of each example's own",
   masked_select: "a mask of each example's own, whose results differ in size",
+  "nn.functional.one_hot": "how many classes there are, unless it is told, depends on the elements",
   "nn.functional.dropout": RANDOM,
   "nn.functional.dropout_": RANDOM,
   view_as_complex: "examples that lie between the two parts of a number",
