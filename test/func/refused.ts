@@ -24,6 +24,7 @@ export const REFUSED: Readonly<Record<string, string>> = {
   randint_like: RANDOM,
   randn_like: RANDOM,
   uniform: RANDOM,
+  "nn.functional.one_hot": "how many classes there are depends on the elements, where it is not told, as in the cases",
   resize_: "an example has no bytes of its own to give back or to ask for",
 };
 
@@ -32,7 +33,6 @@ export const IN_PART: Readonly<Record<string, string>> = {
   __getitem__: "a mask of each example's own, whose results differ in size",
   __setitem__: "several values under a mask of each example's own",
   masked_select: "a mask of each example's own, whose results differ in size",
-  "nn.functional.one_hot": "how many classes there are, unless it is told, depends on the elements",
   "nn.functional.dropout": RANDOM,
   "nn.functional.dropout_": RANDOM,
   view_as_complex: "examples that lie between the two parts of a number",
