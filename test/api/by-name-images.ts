@@ -1,50 +1,10 @@
-// On what methods of modules of images are called by test/api/by-name-exports.test.ts, and with what.
-import { nn, ones } from "../../src/index.ts";
+// With what methods of modules of images are called by test/api/by-name-exports.test.ts.
+import { ones } from "../../src/index.ts";
+import { IMAGE_MODULES } from "../nn-modules.ts";
 
 const signal = () => ones(1, 2, 6);
 const image = () => ones(1, 2, 6, 6);
 const volume = () => ones(1, 2, 6, 6, 6);
-
-export const IMAGE_RECEIVERS: Readonly<Record<string, () => unknown>> = {
-  ReflectionPad1d: () => new nn.ReflectionPad1d(1),
-  ReplicationPad1d: () => new nn.ReplicationPad1d(1),
-  ZeroPad1d: () => new nn.ZeroPad1d(1),
-  CircularPad1d: () => new nn.CircularPad1d(1),
-  ConstantPad1d: () => new nn.ConstantPad1d(1, 2),
-  Conv1d: () => new nn.Conv1d(2, 2, 3),
-  ConvTranspose1d: () => new nn.ConvTranspose1d(2, 2, 3),
-  MaxPool1d: () => new nn.MaxPool1d(2),
-  AvgPool1d: () => new nn.AvgPool1d(2),
-  AdaptiveAvgPool1d: () => new nn.AdaptiveAvgPool1d(2),
-  AdaptiveMaxPool1d: () => new nn.AdaptiveMaxPool1d(2),
-  ReflectionPad2d: () => new nn.ReflectionPad2d(1),
-  ReplicationPad2d: () => new nn.ReplicationPad2d(1),
-  ZeroPad2d: () => new nn.ZeroPad2d(1),
-  CircularPad2d: () => new nn.CircularPad2d(1),
-  ConstantPad2d: () => new nn.ConstantPad2d(1, 2),
-  Conv2d: () => new nn.Conv2d(2, 2, 3),
-  ConvTranspose2d: () => new nn.ConvTranspose2d(2, 2, 3),
-  MaxPool2d: () => new nn.MaxPool2d(2),
-  AvgPool2d: () => new nn.AvgPool2d(2),
-  AdaptiveAvgPool2d: () => new nn.AdaptiveAvgPool2d(2),
-  AdaptiveMaxPool2d: () => new nn.AdaptiveMaxPool2d(2),
-  ReflectionPad3d: () => new nn.ReflectionPad3d(1),
-  ReplicationPad3d: () => new nn.ReplicationPad3d(1),
-  ZeroPad3d: () => new nn.ZeroPad3d(1),
-  CircularPad3d: () => new nn.CircularPad3d(1),
-  ConstantPad3d: () => new nn.ConstantPad3d(1, 2),
-  Conv3d: () => new nn.Conv3d(2, 2, 3),
-  ConvTranspose3d: () => new nn.ConvTranspose3d(2, 2, 3),
-  MaxPool3d: () => new nn.MaxPool3d(2),
-  AvgPool3d: () => new nn.AvgPool3d(2),
-  AdaptiveAvgPool3d: () => new nn.AdaptiveAvgPool3d(2),
-  AdaptiveMaxPool3d: () => new nn.AdaptiveMaxPool3d(2),
-  Flatten: () => new nn.Flatten(),
-  Unflatten: () => new nn.Unflatten(1, [1, 2]),
-  PixelShuffle: () => new nn.PixelShuffle(1),
-  PixelUnshuffle: () => new nn.PixelUnshuffle(2),
-  Upsample: () => new nn.Upsample({ scaleFactor: 2 }),
-};
 
 const planes = (dims: number) => ones(1, 2, ...new Array<number>(dims).fill(6));
 
@@ -116,7 +76,7 @@ export const IMAGE_VALUES: Readonly<Record<string, () => unknown>> = {
   "nn.PixelUnshuffle#forward.input": image,
   "nn.Upsample#forward.input": image,
   ...Object.fromEntries(
-    Object.keys(IMAGE_RECEIVERS).flatMap((name) => [
+    Object.keys(IMAGE_MODULES).flatMap((name) => [
       [`new nn.${name}.kernelSize`, () => 3],
       [`new nn.${name}.padding`, () => 1],
       [`new nn.${name}.stride`, () => 1],

@@ -12,7 +12,7 @@ import * as NN from "../../src/nn/signatures.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
 import * as MODULES from "../../src/tensordict/nn/signatures.ts";
 import { isClass } from "../api/by-name.ts";
-import { modules } from "./nn-modules.ts";
+import { modules } from "../nn-modules.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
 const before = process.cwd();

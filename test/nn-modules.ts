@@ -1,10 +1,11 @@
-// Modules of every class, for the tests of wrong arguments.
-import * as Z from "../../src/index.ts";
+// A module of every class of nn, for tests that call all of them with right or wrong arguments.
+import * as Z from "../src/index.ts";
 
 const linear = () => new Z.nn.Linear(2, 2);
 const layer = () => new Z.nn.TransformerEncoderLayer(4, 2, 4);
 const decoder = () => new Z.nn.TransformerDecoderLayer(4, 2, 4);
-const IMAGE_MODULES: Record<string, () => object> = {
+/** Those of images. */
+export const IMAGE_MODULES: Record<string, () => object> = {
   AdaptiveAvgPool1d: () => new Z.nn.AdaptiveAvgPool1d(2),
   AdaptiveMaxPool1d: () => new Z.nn.AdaptiveMaxPool1d(2),
   AvgPool1d: () => new Z.nn.AvgPool1d(2),
@@ -14,8 +15,8 @@ const IMAGE_MODULES: Record<string, () => object> = {
   ReplicationPad1d: () => new Z.nn.ReplicationPad1d(1),
   ZeroPad1d: () => new Z.nn.ZeroPad1d(1),
   ConstantPad1d: () => new Z.nn.ConstantPad1d(1, 2),
-  Conv1d: () => new Z.nn.Conv1d(2, 2, 1),
-  ConvTranspose1d: () => new Z.nn.ConvTranspose1d(2, 2, 1),
+  Conv1d: () => new Z.nn.Conv1d(2, 2, 3),
+  ConvTranspose1d: () => new Z.nn.ConvTranspose1d(2, 2, 3),
   AdaptiveAvgPool2d: () => new Z.nn.AdaptiveAvgPool2d(2),
   AdaptiveMaxPool2d: () => new Z.nn.AdaptiveMaxPool2d(2),
   AvgPool2d: () => new Z.nn.AvgPool2d(2),
@@ -25,8 +26,8 @@ const IMAGE_MODULES: Record<string, () => object> = {
   ReplicationPad2d: () => new Z.nn.ReplicationPad2d(1),
   ZeroPad2d: () => new Z.nn.ZeroPad2d(1),
   ConstantPad2d: () => new Z.nn.ConstantPad2d(1, 2),
-  Conv2d: () => new Z.nn.Conv2d(2, 2, 1),
-  ConvTranspose2d: () => new Z.nn.ConvTranspose2d(2, 2, 1),
+  Conv2d: () => new Z.nn.Conv2d(2, 2, 3),
+  ConvTranspose2d: () => new Z.nn.ConvTranspose2d(2, 2, 3),
   AdaptiveAvgPool3d: () => new Z.nn.AdaptiveAvgPool3d(2),
   AdaptiveMaxPool3d: () => new Z.nn.AdaptiveMaxPool3d(2),
   AvgPool3d: () => new Z.nn.AvgPool3d(2),
@@ -36,13 +37,13 @@ const IMAGE_MODULES: Record<string, () => object> = {
   ReplicationPad3d: () => new Z.nn.ReplicationPad3d(1),
   ZeroPad3d: () => new Z.nn.ZeroPad3d(1),
   ConstantPad3d: () => new Z.nn.ConstantPad3d(1, 2),
-  Conv3d: () => new Z.nn.Conv3d(2, 2, 1),
-  ConvTranspose3d: () => new Z.nn.ConvTranspose3d(2, 2, 1),
+  Conv3d: () => new Z.nn.Conv3d(2, 2, 3),
+  ConvTranspose3d: () => new Z.nn.ConvTranspose3d(2, 2, 3),
   Flatten: () => new Z.nn.Flatten(),
-  PixelShuffle: () => new Z.nn.PixelShuffle(2),
+  PixelShuffle: () => new Z.nn.PixelShuffle(1),
   PixelUnshuffle: () => new Z.nn.PixelUnshuffle(2),
   Unflatten: () => new Z.nn.Unflatten(1, [1, 2]),
-  Upsample: () => new Z.nn.Upsample(2),
+  Upsample: () => new Z.nn.Upsample({ scaleFactor: 2 }),
   UpsamplingBilinear2d: () => new Z.nn.UpsamplingBilinear2d(2),
   UpsamplingNearest2d: () => new Z.nn.UpsamplingNearest2d(2),
 };
@@ -52,7 +53,7 @@ export const modules: Record<string, () => object> = {
   Dropout: () => new Z.nn.Dropout(),
   ...IMAGE_MODULES,
   Identity: () => new Z.nn.Identity(),
-  LayerNorm: () => new Z.nn.LayerNorm(2),
+  LayerNorm: () => new Z.nn.LayerNorm(3),
   BatchNorm1d: () => new Z.nn.BatchNorm1d(3),
   BatchNorm2d: () => new Z.nn.BatchNorm2d(3),
   BatchNorm3d: () => new Z.nn.BatchNorm3d(3),
@@ -89,7 +90,7 @@ export const modules: Record<string, () => object> = {
   LogSoftmax: () => new Z.nn.LogSoftmax(0),
   Module: () => new Z.nn.Module(),
   ModuleDict: () => new Z.nn.ModuleDict({ a: linear() }),
-  ModuleList: () => new Z.nn.ModuleList([linear()]),
+  ModuleList: () => new Z.nn.ModuleList([linear(), linear()]),
   HuberLoss: () => new Z.nn.HuberLoss(),
   L1Loss: () => new Z.nn.L1Loss(),
   MSELoss: () => new Z.nn.MSELoss(),
@@ -110,7 +111,7 @@ export const modules: Record<string, () => object> = {
   ReLU6: () => new Z.nn.ReLU6(),
   SELU: () => new Z.nn.SELU(),
   SiLU: () => new Z.nn.SiLU(),
-  Softmin: () => new Z.nn.Softmin(),
+  Softmin: () => new Z.nn.Softmin(0),
   Softplus: () => new Z.nn.Softplus(),
   Softshrink: () => new Z.nn.Softshrink(),
   Softsign: () => new Z.nn.Softsign(),
