@@ -1,6 +1,7 @@
 /** What dtypes can hold: `finfo` of floats, `iinfo` of integers. */
 import * as texts from "../../generated/texts.ts";
 import { floatLimit } from "../dispatch/fits.ts";
+import { integerLimits } from "../dispatch/limits.ts";
 import { inOrder } from "../tensor/checks.ts";
 import { type DType, type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
@@ -109,8 +110,7 @@ export function iinfo(...args: unknown[]): IntInfo {
   if (d.category === 0) throw texts.iinfoOfBools("iinfo");
   if (d.category !== 1) throw texts.iinfoOfFloats("iinfo");
   const bits = 8 * d.itemsize;
-  const whole = 1n << BigInt(d.isSigned ? bits - 1 : bits);
   const exact = (x: bigint): number | bigint => (bits === 64 && x !== 0n ? x : Number(x));
-  const [min, max] = [exact(d.isSigned ? -whole : 0n), exact(whole - 1n)];
+  const [min, max] = integerLimits(d).map(exact) as [number | bigint, number | bigint];
   return printed({ bits, max, min, dtype: d.name }, `iinfo(min=${short(min)}, max=${short(max)}, dtype=${d.name})`);
 }

@@ -8,13 +8,15 @@ import { int32, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** The row that gets no gradient; -1 where every row does. */
-function paddingOf(padding: number | null, weight: Tensor): number {
-  if (padding === null) return -1;
-  const rows = weight._shape[0] ?? 0;
+/** The row of the padding, counted from the first; null without one. */
+export function paddingOf(padding: number | null, rows: number): number | null {
+  if (padding === null) return null;
   if (padding >= rows || padding < -rows) throw texts.paddingRow("embedding");
   return padding < 0 ? padding + rows : padding;
 }
+
+/** As the kernel takes it: -1 where every row gets a gradient. */
+const rowOf = (padding: number | null, weight: Tensor): number => paddingOf(padding, weight._shape[0] ?? 0) ?? -1;
 
 /** Makes rows that are about to be read no longer than `most`, in place. */
 function shorten(weight: Tensor, indices: Tensor, most: number, p: number): void {
@@ -36,7 +38,7 @@ export function embedding(
   scale: boolean,
   _sparse: boolean,
 ): Tensor {
-  const row = paddingOf(padding, weight);
+  const row = rowOf(padding, weight);
   if (maxNorm !== null) shorten(weight, input, maxNorm, normType);
   return O._embedding(weight, input, row, scale);
 }
@@ -127,7 +129,7 @@ export function embeddingBag(
   if (mode === "max" && scale) throw texts.bagScale(op);
   if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
   if (input.dtype !== int64 && input.dtype !== int32) throw texts.bagIndices(op, input.dtype.scalarType);
-  const row = paddingOf(padding, weight);
+  const row = rowOf(padding, weight);
   // One for each position, whether it names the padding: such rows do not count.
   const skipped = row < 0 ? null : bags.indices.eq(row).unsqueeze(1);
   if (maxNorm !== null) shorten(weight, bags.indices, maxNorm, normType);
@@ -147,11 +149,10 @@ export function oneHot(input: Tensor, classes: number): Tensor {
     return input.newZeros([...input._shape, classes]);
   }
   if (classes !== -1 && classes < 1) throw texts.oneHotClasses(op);
-  if (classes !== -1 && !input._storage.device.computes && batchOf(input) === null)
-    return input.newZeros([...input._shape, classes]);
   const row = (n: number): Tensor => O.scatter_value_(input.newZeros([...input._shape, n]), -1, input.unsqueeze(-1), 1);
-  // Examples are not looked at one by one: a class that there is not is one of the kernel's.
-  if (classes !== -1 && batchOf(input) !== null) return row(classes);
+  // Examples are not looked at one by one, and meta has no elements: a class that there is not is one of the kernel's.
+  const unseen = batchOf(input) !== null || !input._storage.device.computes;
+  if (classes !== -1 && unseen) return row(classes);
   if (Number(input.min().item()) < 0) throw texts.oneHotNegative(op);
   const most = Number(input.max().item());
   if (classes !== -1 && most >= classes) throw texts.oneHotTooLarge(op);

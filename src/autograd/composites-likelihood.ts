@@ -7,6 +7,7 @@ import { batchOf } from "../tensor/batched.ts";
 import { Float, type Scalar } from "../tensor/complex.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { expanded } from "./composites-losses.ts";
 import { reducedAs, reductionCode, reductionOf } from "./loss-reductions.ts";
 
 /** Any number of dimensions behind the classes counts as one plane. */
@@ -136,11 +137,7 @@ export function binaryCrossEntropy(
   const op = "binary_cross_entropy";
   const code = reductionCode(op, reductionOf(sizeAverage, reduce, reduction));
   if (!sameSizes(target._shape, input._shape)) throw texts.bceSizes(op, target._shape, input._shape);
-  return O._binary_cross_entropy(input, target, weight === null ? null : fitted(weight, target), code);
-}
-
-function fitted(weight: Tensor, target: Tensor): Tensor {
-  return sameSizes(weight._shape, target._shape) ? weight : O.expand(weight, target._shape, false);
+  return O._binary_cross_entropy(input, target, weight === null ? null : expanded(weight, target._shape), code);
 }
 
 export function binaryCrossEntropyWithLogits(

@@ -6,7 +6,7 @@ import { broadcastShapes } from "../dispatch/allocate.ts";
 import { warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { reductionCode, reductionOf } from "./loss-reductions.ts";
+import { reducedAs, reductionCode, reductionOf } from "./loss-reductions.ts";
 
 function warnOfSizes(input: Tensor, target: Tensor): void {
   if (sameSizes(input._shape, target._shape)) return;
@@ -17,7 +17,8 @@ function warnOfSizes(input: Tensor, target: Tensor): void {
   );
 }
 
-function expanded(t: Tensor, shape: readonly number[]): Tensor {
+/** As many elements as a shape has, by repeating them. */
+export function expanded(t: Tensor, shape: readonly number[]): Tensor {
   return sameSizes(t._shape, shape) ? t : O.expand(t, shape, false);
 }
 
@@ -66,8 +67,7 @@ export function mseLoss(
 }
 
 function distances(x: Tensor, y: Tensor, code: number): Tensor {
-  const losses = x.sub(y).abs();
-  return code === 1 ? losses.mean() : code === 2 ? losses.sum() : losses;
+  return reducedAs(x.sub(y).abs(), code);
 }
 
 export function l1Loss(

@@ -1,7 +1,7 @@
 /** Gradients of losses of classes and of probabilities. */
 import * as O from "../../generated/ops.ts";
-import { numelOf } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { sloped } from "./formulas-pointwise.ts";
 
 const EPS = 1e-12;
 const LEAST = -100;
@@ -53,11 +53,6 @@ export function nllPlanesDoubleBackward(
   return O.nll_loss2d_forward(gg, target, weight, reduction, ignored)[0] as Tensor;
 }
 
-/** What every element's loss gets of the gradient of their mean or sum. */
-function shared(grad: Tensor, shape: Sizes, reduction: number): Tensor {
-  return reduction === 1 ? grad.div(Math.max(1, numelOf(shape))) : grad;
-}
-
 const times = (t: Tensor, weight: Tensor | null): Tensor => (weight === null ? t : t.mul(weight));
 
 export function bceBackward(
@@ -67,13 +62,14 @@ export function bceBackward(
   weight: Tensor | null,
   reduction: number,
 ): Tensor {
-  const slope = O.binary_cross_entropy_backward(shared(grad, self._shape, reduction), self, target);
+  const even = reduction === 1 ? grad.div(Math.max(1, self._numel)) : grad;
+  const slope = O.binary_cross_entropy_backward(even, self, target);
   return times(slope, weight);
 }
 
 export function bceTargetBackward(grad: Tensor, self: Tensor, weight: Tensor | null, reduction: number): Tensor {
   const slope = self.neg().log1p().clampMin(LEAST).sub(self.log().clampMin(LEAST));
-  return times(slope.mul(shared(grad, self._shape, reduction)), weight);
+  return times(sloped(slope, grad, reduction), weight);
 }
 
 export function bceSlope(gg: Tensor, self: Tensor, target: Tensor): Tensor {
@@ -104,7 +100,7 @@ export function bceLogitsBackward(
   const likely = self.sigmoid();
   const truth = posWeight === null ? target : target.mul(posWeight);
   const slope = posWeight === null ? likely.sub(target) : truth.add(1).sub(target).mul(likely).sub(truth);
-  return times(slope.mul(shared(grad, self._shape, reduction)), weight);
+  return times(sloped(slope, grad, reduction), weight);
 }
 
 export function bceLogitsTargetBackward(
@@ -115,10 +111,10 @@ export function bceLogitsTargetBackward(
   reduction: number,
 ): Tensor {
   const slope = posWeight === null ? self.neg() : O.log_sigmoid(self.neg()).sub(posWeight.mul(O.log_sigmoid(self)));
-  return times(slope.mul(shared(grad, self._shape, reduction)), weight);
+  return times(sloped(slope, grad, reduction), weight);
 }
 
 export function softMarginBackward(grad: Tensor, self: Tensor, target: Tensor, reduction: number): Tensor {
   const slope = target.neg().mul(target.neg().mul(self).sigmoid());
-  return slope.mul(shared(grad, slope._shape, reduction));
+  return sloped(slope, grad, reduction);
 }

@@ -199,7 +199,8 @@ export function logaddexp2Backward(grad: Tensor, self: Tensor, other: Tensor): T
   return grad.div(O.pow_Scalar(2, other.sub(self)).add(1));
 }
 
-function sloped(slope: Tensor, grad: Tensor, reduction: number): Tensor {
+/** The slope of each loss times the gradient that it gets of their mean, sum, or of itself. */
+export function sloped(slope: Tensor, grad: Tensor, reduction: number): Tensor {
   return slope.mul(reduction === 1 ? grad.div(Math.max(1, slope._numel)) : grad);
 }
 

@@ -11,7 +11,7 @@ import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { along, asRows, checkIndexAdd, targetOf, writeInto } from "./indexing-dim.ts";
 import { checkScatter, cut, requireIndexDtype, scatterTarget, scatterWrite } from "./indexing-scatter.ts";
-import { limitsOf } from "./limits.ts";
+import { integerLimits } from "./limits.ts";
 import { refuseComplexGradient } from "./mode.ts";
 import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { binary, type Pointwise, RULES } from "./pointwise.ts";
@@ -37,8 +37,8 @@ const MAXIMUM = named("scatter_reduce", K.binary_maximum, RULES.arith);
 function neutral(reduce: string, d: DType): Scalar {
   if (reduce === "prod") return 1;
   if (reduce === "sum" || reduce === "mean") return 0;
-  const { lowest, highest } = limitsOf(d);
-  return reduce === "amax" ? lowest : highest;
+  if (d.category === 2) return reduce === "amax" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  return integerLimits(d)[reduce === "amax" ? 0 : 1];
 }
 
 function filled(shape: readonly number[], like: Tensor, value: Scalar): Tensor {

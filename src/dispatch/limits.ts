@@ -1,12 +1,8 @@
-/** The least and greatest numbers of dtypes; of floats the infinities. */
+/** The least and greatest numbers of dtypes without fractions; of bools 0 and 1. */
+import type { DType } from "../tensor/dtype.ts";
 
-import type { Scalar } from "../tensor/complex.ts";
-import { bool, type DType } from "../tensor/dtype.ts";
-
-export function limitsOf(d: DType): { readonly lowest: Scalar; readonly highest: Scalar } {
-  if (d === bool) return { lowest: false, highest: true };
-  if (d.category === 2) return { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY };
+export function integerLimits(d: DType): readonly [least: bigint, greatest: bigint] {
+  if (d.category === 0) return [0n, 1n];
   const bits = BigInt(8 * d.itemsize);
-  if (!d.isSigned) return { lowest: 0, highest: (1n << bits) - 1n };
-  return { lowest: -(1n << (bits - 1n)), highest: (1n << (bits - 1n)) - 1n };
+  return d.isSigned ? [-(1n << (bits - 1n)), (1n << (bits - 1n)) - 1n] : [0n, (1n << bits) - 1n];
 }

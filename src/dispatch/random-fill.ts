@@ -18,6 +18,7 @@ import { faultNumber } from "./faults.ts";
 import { shortNumber } from "./fits.ts";
 import { defaultGeneratorOf, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
+import { integerLimits } from "./limits.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { refuse } from "./refusals.ts";
 import { alias, expand } from "./views.ts";
@@ -277,9 +278,7 @@ function limitsOf(d: DType): readonly [bigint, bigint] {
     const top = BigInt(largest(d));
     return [-top, top];
   }
-  if (d.category === 0) return [0n, 1n];
-  const bits = BigInt(8 * d.itemsize);
-  return d.isSigned ? [-(1n << (bits - 1n)), (1n << (bits - 1n)) - 1n] : [0n, (1n << bits) - 1n];
+  return integerLimits(d);
 }
 
 /** Integers in [from, to). */

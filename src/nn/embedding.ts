@@ -52,13 +52,6 @@ const DEFAULTS = { paddingIdx: null, maxNorm: null, normType: 2, scaleGradByFreq
 
 const positions = (x: Tensor | IndexList): Tensor => (x instanceof Tensor ? x : indexFromList(x));
 
-/** The row of the padding, counted from the first. */
-function paddingOf(row: number | null, rows: number): number | null {
-  if (row === null) return null;
-  if (row >= rows || row < -rows) throw new AssertionError("Padding_idx must be within num_embeddings");
-  return row < 0 ? row + rows : row;
-}
-
 function fill(weight: Parameter, padding: number | null): void {
   init.normal_(weight);
   if (padding === null) return;
@@ -119,7 +112,7 @@ export class Embedding extends Module {
     });
     this.numEmbeddings = o.numEmbeddings;
     this.embeddingDim = o.embeddingDim;
-    this.paddingIdx = paddingOf(o.paddingIdx, o.numEmbeddings);
+    this.paddingIdx = composites.paddingOf(o.paddingIdx, o.numEmbeddings);
     this.maxNorm = o.maxNorm;
     this.normType = o.normType;
     this.scaleGradByFreq = o.scaleGradByFreq;
@@ -199,7 +192,7 @@ export class EmbeddingBag extends Module {
     const o = settings<Required<EmbeddingBagOptions> & Sizes>("EmbeddingBag", given, defaults);
     this.numEmbeddings = o.numEmbeddings;
     this.embeddingDim = o.embeddingDim;
-    this.paddingIdx = paddingOf(o.paddingIdx, o.numEmbeddings);
+    this.paddingIdx = composites.paddingOf(o.paddingIdx, o.numEmbeddings);
     this.maxNorm = o.maxNorm;
     this.normType = o.normType;
     this.scaleGradByFreq = o.scaleGradByFreq;

@@ -2,6 +2,4 @@
 comptime {
     @import("cpu/object.zig").exports("matmul", @import("cpu/matmul.zig"));
     @import("cpu/gemm_exports.zig").export_products();
-    @import("cpu/gemm_parts.zig").offer(f32);
-    @import("cpu/gemm_parts.zig").offer(f64);
 }

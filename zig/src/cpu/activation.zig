@@ -172,8 +172,7 @@ const LeakyRelu = struct {
 
 const LogSigmoid = struct {
     inline fn at(comptime _: Compute, _: Params, x: anytype) @TypeOf(x) {
-        const low = pw.select(x > k(x, 0), k(x, 0), x);
-        return low - vm.log1p(vm.exp(-@abs(x)));
+        return vm.log_sigmoid(x);
     }
     inline fn slope(comptime _: Compute, _: Params, g: anytype, x: @TypeOf(g)) @TypeOf(g) {
         const z = vm.exp(-@abs(x));

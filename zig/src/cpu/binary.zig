@@ -388,7 +388,7 @@ pub const bce_logits = struct {
     pub const heavy = true;
     pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x)) @TypeOf(x) {
         const one = pw.constant(@TypeOf(x), 1);
-        return (one - t) * x - ternary.log_sigmoid(x);
+        return (one - t) * x - vm.log_sigmoid(x);
     }
 };
 

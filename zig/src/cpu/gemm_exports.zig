@@ -28,6 +28,9 @@ fn products_of(comptime T: type) products.Products(T) {
         .packed_size = calls.packed_size,
         .pack = calls.pack_panels,
         .multiply = calls.multiply,
+        .tile = calls.tile_kernel,
+        .strip = calls.strip,
+        .panel = calls.panel,
     };
 }
 
@@ -58,6 +61,18 @@ fn Calls(comptime T: type) type {
                 .rsc = p.rsc,
                 .csc = p.csc,
             });
+        }
+
+        fn tile_kernel(packed_a: bool, h: usize, nv: usize, hi: usize) callconv(.c) *const anyopaque {
+            return tile.kernel(packed_a, h, nv, hi);
+        }
+
+        fn strip(h: usize, kc: usize, a: [*]const T, rsa: isize, csa: isize, out: [*]T, _: usize) callconv(.c) void {
+            pack.pack_strip(T, h, kc, a, rsa, csa, out);
+        }
+
+        fn panel(w: usize, kc: usize, b: [*]const T, rsb: isize, csb: isize, out: [*]T, ldo: usize) callconv(.c) void {
+            pack.pack_panel(T, w, kc, b, rsb, csb, out, ldo);
         }
 
         fn packed_size(n: usize, k: usize) callconv(.c) usize {

@@ -49,7 +49,24 @@ pub fn Products(comptime T: type) type {
         packed_size: *const fn (n: usize, k: usize) callconv(.c) usize,
         pack: *const fn (n: usize, k: usize, b: [*]const T, rsb: isize, csb: isize, out: [*]T) callconv(.c) void,
         multiply: *const fn (p: *const Panels(T)) callconv(.c) void,
+        /// As `Tile(T).kernel` of gemm_kernel.zig; `tile_of` in gemm_parts.zig has its type.
+        tile: *const fn (packed_a: bool, h: usize, nv: usize, hi: usize) callconv(.c) *const anyopaque,
+        /// As `pack_strip` and `pack_panel` of gemm_pack.zig.
+        strip: *const Pack(T),
+        panel: *const Pack(T),
     };
+}
+
+fn Pack(comptime T: type) type {
+    return fn (
+        n: usize,
+        kc: usize,
+        from: [*]const T,
+        stride: isize,
+        step: isize,
+        to: [*]T,
+        ldo: usize,
+    ) callconv(.c) void;
 }
 
 pub fn symbol(comptime T: type) []const u8 {

@@ -107,7 +107,7 @@ pub const bce_logits = struct {
     pub const heavy = true;
     pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x), w: @TypeOf(x)) @TypeOf(x) {
         const one = pw.constant(@TypeOf(x), 1);
-        return (one - t) * x - log_sigmoid(x) * ((w - one) * t + one);
+        return (one - t) * x - vm.log_sigmoid(x) * ((w - one) * t + one);
     }
 };
 
@@ -120,7 +120,3 @@ pub const bce_backward = struct {
         return g * (x - t) / vm.maximum(run, pw.constant(@TypeOf(g), 1e-12));
     }
 };
-
-pub inline fn log_sigmoid(x: anytype) @TypeOf(x) {
-    return vm.minimum(x, pw.constant(@TypeOf(x), 0)) - vm.log1p(vm.exp(-@abs(x)));
-}

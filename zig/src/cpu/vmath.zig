@@ -58,6 +58,12 @@ pub inline fn sinc(x: anytype) @TypeOf(x) {
     return base.select(x == c(V, 0.0), c(V, 1.0), sin(turned) / turned);
 }
 
+/// log(1 / (1 + exp(-x)))
+pub inline fn log_sigmoid(x: anytype) @TypeOf(x) {
+    const zero = c(@TypeOf(x), 0.0);
+    return base.select(x > zero, zero, x) - log1p(exp(-@abs(x)));
+}
+
 pub inline fn reciprocal(x: anytype) @TypeOf(x) {
     return c(@TypeOf(x), 1.0) / x;
 }
