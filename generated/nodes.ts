@@ -2444,7 +2444,6 @@ function make_nll_loss_forward_Backward() {
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
         this.needs(0) ? F.nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1) : null,
-        this.needs(1) ? F.notDerivable("nll_loss_forward") : null,
       ];
     }
     override release(): void {
@@ -2485,7 +2484,6 @@ function make_nll_loss2d_forward_Backward() {
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
         this.needs(0) ? F.nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1) : null,
-        this.needs(1) ? F.notDerivable("nll_loss2d_forward") : null,
       ];
     }
     override release(): void {
@@ -2593,7 +2591,6 @@ function make__binary_cross_entropy_Backward() {
       return [
         this.needs(0) ? F.bceBackward(grad, self, target, weight, reduction) : null,
         this.needs(1) ? F.bceTargetBackward(grad, self, weight, reduction) : null,
-        this.needs(2) ? F.notDerivable("binary_cross_entropy") : null,
       ];
     }
     override release(): void {
@@ -2669,8 +2666,6 @@ function make__binary_cross_entropy_with_logits_Backward() {
       return [
         this.needs(0) ? F.bceLogitsBackward(grad, self, target, weight, posWeight, reduction) : null,
         this.needs(1) ? F.bceLogitsTargetBackward(grad, self, weight, posWeight, reduction) : null,
-        this.needs(2) ? F.notDerivable("binary_cross_entropy_with_logits") : null,
-        this.needs(3) ? F.notDerivable("binary_cross_entropy_with_logits") : null,
       ];
     }
     override release(): void {

@@ -499,17 +499,20 @@ export function gelu_tanh(self: Tensor): Tensor {
   return $T.record(r, node);
 }
 
+export const P_silu = { name: "silu", kernel: $K.activation_silu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":127039,"kernel":"silu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function silu(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("silu", silu), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("silu", out, [self]);
-    return $T.finishOut($activations.silu(self, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.unary(P_silu, self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.silu(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_silu, self, undefined, false);
   const node = new ($N.silu_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = $activations.silu(self, undefined, false);
+  const r = $pointwise.unary(P_silu, self, undefined, false);
+  $T.requireReal("silu", r);
   return $T.record(r, node);
 }
 
@@ -519,18 +522,19 @@ export function silu_(self: Tensor): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    $activations.silu(self, self, true);
+    $pointwise.unary(P_silu, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $T.requireReal("silu", self);
   const node = new ($N.silu_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
   node.self = $T.saveOriginal(self);
-  $activations.silu(self, self, true);
+  $pointwise.unary(P_silu, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1078,6 +1082,7 @@ export function _embedding(weight: Tensor, indices: Tensor, paddingIdx: number, 
   node.scaleGradByFreq = scaleGradByFreq;
   node.weight = $S.geometry(weight);
   const r = $indexing.embedding(weight, indices, paddingIdx, scaleGradByFreq);
+  $T.requireReal("embedding", r);
   return $T.record(r, node);
 }
 
@@ -1336,6 +1341,7 @@ export function scatter_reduce_two(self: Tensor, dim: number, index: Tensor, src
   node.reduce = reduce;
   node.includeSelf = includeSelf;
   const r = $indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, undefined, false);
+  $T.requireReal("scatter_reduce", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -1348,6 +1354,7 @@ export function scatter_reduce_two_(self: Tensor, dim: number, index: Tensor, sr
     return self;
   }
   $T.checkInplace(self, [index, src]);
+  $T.requireReal("scatter_reduce", self);
   const node = new ($N.scatter_reduce_two_Backward())();
   $T.connect(node, [self, src]);
   node.self = $T.saveOriginal(self);
@@ -1379,6 +1386,7 @@ export function index_reduce(self: Tensor, dim: number, index: Tensor, source: T
   node.reduce = reduce;
   node.includeSelf = includeSelf;
   const r = $indexing.indexReduce(self, dim, index, source, reduce, includeSelf, undefined, false);
+  $T.requireReal("index_reduce", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -1391,6 +1399,7 @@ export function index_reduce_(self: Tensor, dim: number, index: Tensor, source: 
     return self;
   }
   $T.checkInplace(self, [index, source]);
+  $T.requireReal("index_reduce", self);
   const node = new ($N.index_reduce_Backward())();
   $T.connect(node, [self, source]);
   node.self = $T.saveOriginal(self);
@@ -2091,11 +2100,12 @@ export function flipud(self: Tensor): Tensor {
 
 export function nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number): Named<readonly ["output","total_weight"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss_forward", nll_loss_forward), [self, target, weight, reduction, ignoreIndex]); if (r !== $A.PROCEED) return r as Named<readonly ["output","total_weight"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(weight)))) return $likelihood.nllLoss(self, target, weight, reduction, ignoreIndex);
+  if (gradMode.enabled) $T.requireConstants("nll_loss_forward", [["weight", weight]]);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $likelihood.nllLoss(self, target, weight, reduction, ignoreIndex);
   const node = new ($N.nll_loss_forward_Backward())();
-  $T.connect(node, [self, weight]);
-  node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) ? $S.save(weight) : null;
+  $T.connect(node, [self]);
+  node.target = $S.save(target);
+  node.weight = $S.save(weight);
   node.reduction = reduction;
   node.ignoreIndex = ignoreIndex;
   node.self = $S.geometry(self);
@@ -2106,11 +2116,12 @@ export function nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | 
 
 export function nll_loss2d_forward(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number): Named<readonly ["output","total_weight"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss2d_forward", nll_loss2d_forward), [self, target, weight, reduction, ignoreIndex]); if (r !== $A.PROCEED) return r as Named<readonly ["output","total_weight"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(weight)))) return $likelihood.nllLoss2d(self, target, weight, reduction, ignoreIndex);
+  if (gradMode.enabled) $T.requireConstants("nll_loss2d_forward", [["weight", weight]]);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $likelihood.nllLoss2d(self, target, weight, reduction, ignoreIndex);
   const node = new ($N.nll_loss2d_forward_Backward())();
-  $T.connect(node, [self, weight]);
-  node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) ? $S.save(weight) : null;
+  $T.connect(node, [self]);
+  node.target = $S.save(target);
+  node.weight = $S.save(weight);
   node.reduction = reduction;
   node.ignoreIndex = ignoreIndex;
   node.self = $S.geometry(self);
@@ -2163,12 +2174,13 @@ export function nn_functional_cross_entropy(input: Tensor, target: Tensor, weigh
 
 export function _binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_binary_cross_entropy", _binary_cross_entropy), [self, target, weight, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target) || $T.tracks(weight)))) return $likelihood.bce(self, target, weight, reduction);
+  if (gradMode.enabled) $T.requireConstants("binary_cross_entropy", [["weight", weight]]);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $likelihood.bce(self, target, weight, reduction);
   const node = new ($N._binary_cross_entropy_Backward())();
-  $T.connect(node, [self, target, weight]);
-  node.self = node.needs(0) || node.needs(1) ? $S.save(self) : null;
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
   node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
+  node.weight = $S.save(weight);
   node.reduction = reduction;
   const r = $likelihood.bce(self, target, weight, reduction);
   return $T.record(r, node);
@@ -2198,13 +2210,14 @@ export function nn_functional_binary_cross_entropy(input: Tensor, target: Tensor
 
 export function _binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Tensor | null, posWeight: Tensor | null, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_binary_cross_entropy_with_logits", _binary_cross_entropy_with_logits), [self, target, weight, posWeight, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target) || $T.tracks(weight) || $T.tracks(posWeight)))) return $likelihood.bceLogits(self, target, weight, posWeight, reduction);
+  if (gradMode.enabled) $T.requireConstants("binary_cross_entropy_with_logits", [["weight", weight], ["pos_weight", posWeight]]);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $likelihood.bceLogits(self, target, weight, posWeight, reduction);
   const node = new ($N._binary_cross_entropy_with_logits_Backward())();
-  $T.connect(node, [self, target, weight, posWeight]);
-  node.self = node.needs(0) || node.needs(1) ? $S.save(self) : null;
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
   node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
-  node.posWeight = node.needs(0) || node.needs(1) ? $S.save(posWeight) : null;
+  node.weight = $S.save(weight);
+  node.posWeight = $S.save(posWeight);
   node.reduction = reduction;
   const r = $likelihood.bceLogits(self, target, weight, posWeight, reduction);
   return $T.record(r, node);
@@ -2300,6 +2313,7 @@ export function nn_functional_soft_margin_loss(input: Tensor, target: Tensor, si
 
 export function _soft_margin_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_soft_margin_loss", _soft_margin_loss), [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (gradMode.enabled) $T.requireConstants("soft_margin_loss", [["target", target]]);
   if (!(gradMode.enabled && (requiresGrad(self)))) return $losses.softMarginLoss(self, target, reduction);
   const node = new ($N._soft_margin_loss_Backward())();
   $T.connect(node, [self]);
@@ -2859,6 +2873,7 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $softmax.softmax(self, dim, undefined);
+  $T.requireReal("_softmax", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -2875,6 +2890,7 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $softmax.logSoftmax(self, dim, undefined);
+  $T.requireReal("_log_softmax", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -6336,6 +6352,7 @@ export function _adaptive_avg_pool2d(self: Tensor, outputSize: readonly number[]
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $pooling.adaptiveAvgPool2d(self, outputSize);
+  $T.requireReal("_adaptive_avg_pool2d", r);
   return $T.record(r, node);
 }
 
@@ -6346,6 +6363,7 @@ export function _adaptive_avg_pool3d(self: Tensor, outputSize: readonly number[]
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
   const r = $pooling.adaptiveAvgPool3d(self, outputSize);
+  $T.requireReal("_adaptive_avg_pool3d", r);
   return $T.record(r, node);
 }
 
@@ -6963,6 +6981,7 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
   node.dim = dim;
   node.keepdim = keepdim;
   const r = $reduce_extremes.amax(self, dim, keepdim, undefined);
+  $T.requireReal("amax", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -6980,6 +6999,7 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
   node.dim = dim;
   node.keepdim = keepdim;
   const r = $reduce_extremes.amin(self, dim, keepdim, undefined);
+  $T.requireReal("amin", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -7563,6 +7583,7 @@ export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $reduce_scan.cummax(self, dim, undefined);
+  $T.requireReal("cummax", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -7579,6 +7600,7 @@ export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $reduce_scan.cummin(self, dim, undefined);
+  $T.requireReal("cummin", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8182,6 +8204,7 @@ export function median(self: Tensor): Tensor {
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.median(self);
+  $T.requireReal("median", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -8199,6 +8222,7 @@ export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: re
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.medianDim(self, dim, keepdim, undefined);
+  $T.requireReal("median", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8210,6 +8234,7 @@ export function nanmedian(self: Tensor): Tensor {
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.nanmedian(self);
+  $T.requireReal("nanmedian", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -8227,6 +8252,7 @@ export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?:
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.nanmedianDim(self, dim, keepdim, undefined);
+  $T.requireReal("nanmedian", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8244,6 +8270,7 @@ export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.mode(self, dim, keepdim, undefined);
+  $T.requireReal("mode", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8261,6 +8288,7 @@ export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean,
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.kthvalue(self, k, dim, keepdim, undefined);
+  $T.requireReal("kthvalue", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }

@@ -18,6 +18,7 @@ const nll = {
   kernels: { cpu: ["loss.nll"] },
   results: ["output", "total_weight"],
   nonDifferentiable: [1],
+  constants: ["weight"],
 } as const;
 const nllBackward = {
   ...internal,
@@ -44,7 +45,6 @@ export const ops = [
     node: "NllLossBackward0",
     grad: {
       self: "nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
-      weight: 'notDerivable("nll_loss_forward")',
     },
     doc: "The negative log likelihood of a class for each row.",
   },
@@ -56,7 +56,6 @@ export const ops = [
     node: "NllLoss2DBackward0",
     grad: {
       self: "nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
-      weight: 'notDerivable("nll_loss2d_forward")',
     },
     doc: "The negative log likelihood of a class for each place of a plane.",
   },
@@ -120,6 +119,7 @@ export const ops = [
     ...internal,
     name: "_binary_cross_entropy",
     args: { self: "Tensor", target: "Tensor", weight: "Tensor?", reduction: "Int" },
+    constants: ["weight"],
     kernels: { cpu: ["binary.bce"] },
     impl: "likelihood.bce",
     refuses: [{ dtypes: REAL, kernel: "binary_cross_entropy" }],
@@ -127,7 +127,6 @@ export const ops = [
     grad: {
       self: "bceBackward(grad, self, target, weight, reduction)",
       target: "bceTargetBackward(grad, self, weight, reduction)",
-      weight: 'notDerivable("binary_cross_entropy")',
     },
     doc: "The losses of probabilities, times weights, their mean or their sum.",
   },
@@ -162,6 +161,7 @@ export const ops = [
     ...internal,
     name: "_binary_cross_entropy_with_logits",
     args: { self: "Tensor", target: "Tensor", weight: "Tensor?", pos_weight: "Tensor?", reduction: "Int" },
+    constants: ["weight", "pos_weight"],
     kernels: { cpu: ["binary.bce_logits", "ternary.bce_logits"] },
     impl: "likelihood.bceLogits",
     refuses: [{ dtypes: REAL, kernel: "log_sigmoid_cpu" }],
@@ -169,8 +169,6 @@ export const ops = [
     grad: {
       self: "bceLogitsBackward(grad, self, target, weight, posWeight, reduction)",
       target: "bceLogitsTargetBackward(grad, self, weight, posWeight, reduction)",
-      weight: 'notDerivable("binary_cross_entropy_with_logits")',
-      pos_weight: 'notDerivable("binary_cross_entropy_with_logits")',
     },
     doc: "The losses of numbers whose sigmoids are probabilities.",
   },

@@ -143,6 +143,7 @@ export const ops = [
   {
     ...internal,
     name: "_adaptive_avg_pool2d",
+    realGradients: true,
     args: { self: "Tensor", output_size: "Ints" },
     kernels: { cpu: ["pooling.average"] },
     impl: "pooling.adaptiveAvgPool2d",
@@ -153,6 +154,7 @@ export const ops = [
   {
     ...internal,
     name: "_adaptive_avg_pool3d",
+    realGradients: true,
     args: { self: "Tensor", output_size: "Ints" },
     kernels: { cpu: ["pooling.average"] },
     impl: "pooling.adaptiveAvgPool3d",

