@@ -6231,6 +6231,10 @@ export function max_pool2d_with_indices(self: Tensor, kernelSize: readonly numbe
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
   const node = new ($N.max_pool2d_with_indices_Backward())();
   $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.self = $S.geometry(self);
   const r = $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
@@ -6242,6 +6246,10 @@ export function max_pool3d_with_indices(self: Tensor, kernelSize: readonly numbe
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
   const node = new ($N.max_pool3d_with_indices_Backward())();
   $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.self = $S.geometry(self);
   const r = $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
@@ -6270,14 +6278,14 @@ export function adaptive_max_pool3d(self: Tensor, outputSize: readonly number[])
   return $T.record(r, node, [1]);
 }
 
-export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], dims: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   const node = new ($N.max_pool_backward_Backward())();
   $T.connect(node, [gradOutput]);
   node.indices = $S.save(indices);
   node.dims = dims;
-  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   return $T.record(r, node);
 }
 
@@ -9568,7 +9576,7 @@ max_pool2d_with_indices ["max_pool2d_with_indices","maxPool2dWithIndices","","op
 max_pool3d_with_indices ["max_pool3d_with_indices","maxPool3dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
 adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","op",["self","outputSize"]]
 adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","op",["self","outputSize"]]
-max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","dims"],[[0,1],[],[]]]
+max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","kernelSize","stride","padding","dilation","dims"],[[0,1],[],[]]]
 avg_pool2d ["avg_pool2d","avgPool2d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
 avg_pool3d ["avg_pool3d","avgPool3d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
 avg_pool_backward ["avg_pool_backward","avgPoolBackward","","op",["gradOutput","inputSize","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride","dims"]]

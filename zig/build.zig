@@ -178,6 +178,8 @@ const gpu_families = [_][]const u8{
     "sort",
     "loss",
     "matmul",
+    "pooling",
+    "sampling",
     "random",
     "range",
 };

@@ -237,12 +237,31 @@ export function maxPool3d(
   return maxPool(3, self, kernel, stride, padding, dilation, ceil);
 }
 
-/** Each gradient at the place that its element had. */
-export function maxPoolBackward(grad: Tensor, indices: Tensor, size: Ints, dims: number): Tensor {
+/** Each gradient at the place that its element had. No kernel's size: of adaptive windows. */
+export function maxPoolBackward(
+  grad: Tensor,
+  indices: Tensor,
+  size: Ints,
+  kernelSize: Ints,
+  given: Ints,
+  paddingSize: Ints,
+  dilationSize: Ints,
+  dims: number,
+): Tensor {
+  const op = `max_pool${dims}d`;
+  const kernel = spread(op, "kernel_size", kernelSize, kernelSize.length === 0 ? 0 : dims);
+  const w: Windows = {
+    ...NONE,
+    adaptive: kernel.length === 0,
+    kernel,
+    stride: given.length === 0 ? kernel : spread(op, "stride", given, dims),
+    padding: kernel.length === 0 ? kernel : spread(op, "padding", paddingSize, dims),
+    dilation: kernel.length === 0 ? kernel : spread(op, "dilation", dilationSize, dims),
+  };
   const r = fresh(size, grad.dtype, suggestedFormat(grad), grad);
   if (!hasWork(r)) return r;
   if (grad._numel === 0) return fill(r, 0);
-  launch(K.pooling_scatter, "max_pool_backward", r, [grad, indices], dims, { ...NONE, adaptive: false });
+  launch(K.pooling_scatter, "max_pool_backward", r, [grad, indices], dims, w);
   return r;
 }
 
