@@ -178,6 +178,7 @@ const gpu_families = [_][]const u8{
     "sort",
     "loss",
     "matmul",
+    "convolution",
     "pooling",
     "sampling",
     "random",

@@ -19,6 +19,8 @@ export interface Launchable {
 export interface Backend {
   /** Its kernels draw random numbers by themselves, from the states of its own generators. */
   readonly draws?: boolean;
+  /** Kernels of convolutions read and write short floats themselves, and its products are worth their windows. */
+  readonly readsShort?: boolean;
   /** Fresh bytes, not cleared. */
   allocate(nbytes: number, device: Device): Storage;
   /**

@@ -119,9 +119,18 @@ describe.if(available)("images on a device", () => {
       return z.autograd.grad([(g as z.Tensor).mul(leaf).sum()], [leaf]) as z.Tensor[];
     };
     both((x) => F.maxPool2d(x, 3, { stride: 2, returnIndices: true }) as z.Tensor[], [image(2, 3, 7, 6)]);
-    both(again((x) => F.maxPool2d(x, 3, { stride: 2 })), [image(2, 3, 7, 6)]);
-    both(again((x) => F.avgPool2d(x, 3, { stride: 2 })), [image(2, 3, 7, 6)]);
-    both(again((x) => F.interpolate(x, { size: [9, 4], mode: "bicubic" })), [image(1, 2, 5, 6)]);
+    both(
+      again((x) => F.maxPool2d(x, 3, { stride: 2 })),
+      [image(2, 3, 7, 6)],
+    );
+    both(
+      again((x) => F.avgPool2d(x, 3, { stride: 2 })),
+      [image(2, 3, 7, 6)],
+    );
+    both(
+      again((x) => F.interpolate(x, { size: [9, 4], mode: "bicubic" })),
+      [image(1, 2, 5, 6)],
+    );
   });
 
   test("images of integers", () => {
@@ -138,7 +147,10 @@ describe.if(available)("images on a device", () => {
   test("NaN is the largest of a window", () => {
     const x = image(1, 1, 6, 6);
     x.view(36).select(0, 14).fill_(Number.NaN);
-    both(withGradient((t) => F.maxPool2d(t, 3, { stride: 1 })), [x]);
+    both(
+      withGradient((t) => F.maxPool2d(t, 3, { stride: 1 })),
+      [x],
+    );
   });
 
   test("windows of any numbers, drawn", () => {
@@ -156,14 +168,34 @@ describe.if(available)("images on a device", () => {
       const options = { stride, padding, ceilMode: draw(2) === 1 };
       const x = image(1 + draw(2), 1 + draw(3), h, w);
       const place = Object.values(PLACES)[draw(3)] as Images;
-      both(withGradient((t) => F.maxPool2d(t, [kh, kw], options)), [x], place);
-      both(withGradient((t) => F.avgPool2d(t, [kh, kw], { ...options, countIncludePad })), [x], place);
+      both(
+        withGradient((t) => F.maxPool2d(t, [kh, kw], options)),
+        [x],
+        place,
+      );
+      both(
+        withGradient((t) => F.avgPool2d(t, [kh, kw], { ...options, countIncludePad })),
+        [x],
+        place,
+      );
       const size = [1 + draw(12), 1 + draw(12)];
-      both(withGradient((t) => F.adaptiveAvgPool2d(t, size)), [x], place);
+      both(
+        withGradient((t) => F.adaptiveAvgPool2d(t, size)),
+        [x],
+        place,
+      );
       for (const mode of ["nearest", "nearest-exact", "bilinear", "bicubic"] as const) {
-        both(withGradient((t) => F.interpolate(t, { size, mode })), [x], place);
+        both(
+          withGradient((t) => F.interpolate(t, { size, mode })),
+          [x],
+          place,
+        );
       }
-      both(withGradient((t) => F.interpolate(t, { size, mode: "bicubic", alignCorners: true })), [x], place);
+      both(
+        withGradient((t) => F.interpolate(t, { size, mode: "bicubic", alignCorners: true })),
+        [x],
+        place,
+      );
     }
   });
 

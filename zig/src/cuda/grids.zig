@@ -31,7 +31,7 @@ fn Launches(comptime Args: type) type {
         kernel: driver.Function,
         a: Args,
 
-        fn one(l: @This(), grid: *const Grid) !void {
+        pub fn one(l: @This(), grid: *const Grid) !void {
             l.a.grid = grid.*;
             const blocks = std.math.divCeil(u64, grid.count, launch.block_threads) catch unreachable;
             try l.c.start(l.kernel, blocks, launch.block_threads, l.a);
@@ -70,7 +70,7 @@ test "parts have all elements once" {
     const Sum = struct {
         total: *usize,
         parts: *usize,
-        fn one(s: @This(), grid: *const Grid) !void {
+        pub fn one(s: @This(), grid: *const Grid) !void {
             s.total.* += grid.count;
             s.parts.* += 1;
         }
