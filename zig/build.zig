@@ -179,6 +179,7 @@ const gpu_families = [_][]const u8{
     "loss",
     "matmul",
     "convolution",
+    "foreach",
     "pooling",
     "sampling",
     "random",
