@@ -180,6 +180,7 @@ const gpu_families = [_][]const u8{
     "matmul",
     "convolution",
     "foreach",
+    "normalization",
     "pooling",
     "sampling",
     "random",
