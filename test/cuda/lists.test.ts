@@ -27,7 +27,7 @@ const OPTIMISERS: Readonly<Record<string, Make>> = {
 const DTYPES = ["float32", "float64", "bfloat16", "float16"] as const;
 
 /** Parameters of several sizes and dtypes: one empty, one longer than a block, one that begins beside 16 bytes. */
-function parameters(device: string): z.Tensor[] {
+function parameters(device: "cpu" | "cuda"): z.Tensor[] {
   const numbers = (n: number, dtype: (typeof DTYPES)[number]) =>
     z.arange(n, { dtype: "float64" }).mul(0.37).sin().to(dtype).to(device);
   const some = DTYPES.flatMap((dtype) => [numbers(7, dtype), numbers(24, dtype).view(4, 6)]);
@@ -41,7 +41,7 @@ function parameters(device: string): z.Tensor[] {
   return [...some, ...odd, ...turned].map((t) => t.detach().requiresGrad_());
 }
 
-function train(make: Make, device: string, steps = 3): z.Tensor[] {
+function train(make: Make, device: "cpu" | "cuda", steps = 3): z.Tensor[] {
   const list = parameters(device);
   const optimiser = make(list);
   for (let i = 0; i < steps; i++) {

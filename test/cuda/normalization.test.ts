@@ -25,7 +25,7 @@ function run(
   x: readonly number[],
   w: readonly number[],
   dtype: string,
-  device: string,
+  device: "cpu" | "cuda",
   place: (t: z.Tensor) => z.Tensor,
 ) {
   const make = (from: number, shape: readonly number[]) => numbers(from, shape, dtype).to(device);
@@ -135,7 +135,7 @@ describe.if(available)("normalization on a device", () => {
   });
 
   test("running statistics, kept and used", () => {
-    const states = ["cpu", "cuda"].map((device) => {
+    const states = (["cpu", "cuda"] as const).map((device) => {
       const [mean, variance] = [z.zeros(6, { device }), z.ones(6, { device })];
       const x = numbers(0, [4, 6, 5, 3], "float32").to(device).requiresGrad_();
       F.batchNorm(x, mean, variance, { training: true, momentum: 0.3 });
@@ -157,7 +157,7 @@ describe.if(available)("normalization on a device", () => {
   });
 
   test("gradients of gradients", () => {
-    const again = (device: string, call: (x: z.Tensor) => z.Tensor): z.Tensor => {
+    const again = (device: "cpu" | "cuda", call: (x: z.Tensor) => z.Tensor): z.Tensor => {
       const x = numbers(0, [3, 4, 5], "float64").to(device).requiresGrad_();
       const [g] = z.autograd.grad([call(x).pow(3).sum()], [x], { createGraph: true });
       return (z.autograd.grad([(g as z.Tensor).pow(2).sum()], [x])[0] as z.Tensor).cpu();

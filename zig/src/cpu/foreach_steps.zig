@@ -194,7 +194,11 @@ pub const Scale = struct {
 
 /// The kernels, with what each computes by its attributes, and what that is called on GPUs.
 pub const kernels = .{
-    .{ .name = "adam", .variants = &[_][]const u8{ "plain", "greatest", "count" }, .bodies = .{ Adam(false), Adam(true) } },
+    .{
+        .name = "adam",
+        .variants = &[_][]const u8{ "plain", "greatest", "count" },
+        .bodies = .{ Adam(false), Adam(true) },
+    },
     .{
         .name = "sgd",
         .variants = &[_][]const u8{ "plain", "first", "later" },

@@ -40,7 +40,7 @@ fn Kernel(comptime Step: type, comptime c: Compute) type {
             @setEvalBranchQuota(100_000);
             const V = element.Known(d, c, lanes);
             var i = thread.index() * lanes;
-            // Whole groups alone: with a part of one the last lane would be computed apart, which LLVM does not survive.
+            // Whole groups alone: with a part of one the last lane is computed apart, which LLVM does not survive.
             while (i + lanes <= left) : (i += thread.threads() * lanes) {
                 var x: [count][lanes]T = undefined;
                 inline for (&x, data) |*to, from| to.* = V.load(from, i);

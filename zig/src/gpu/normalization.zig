@@ -118,7 +118,7 @@ fn Kernels(comptime c: Compute, comptime d: abi.DType) type {
             }
         }
 
-        /// Where element `t` of a channel is; neighbours of one are neighbours in memory as far as there are inner ones.
+        /// Where element `t` of a channel is: neighbours are neighbours in memory as far as there are inner ones.
         inline fn place_of(a: *const Args, channel: u64, t: u64) u64 {
             const o = a.over_inner(t);
             return (o * a.channels + channel) * a.inner + (t - o * a.inner);
@@ -185,7 +185,8 @@ fn Kernels(comptime c: Compute, comptime d: abi.DType) type {
         }
 
         inline fn put_sum(comptime V: type, a: *const Args, part: u64, channel: u64, s: V) void {
-            inline for (@typeInfo(V).@"struct".fields, 0..) |f, i| set(sum_at(V, a, part, channel), i, @field(s, f.name));
+            const to = sum_at(V, a, part, channel);
+            inline for (@typeInfo(V).@"struct".fields, 0..) |f, i| set(to, i, @field(s, f.name));
         }
 
         inline fn total(comptime V: type, a: *const Args, channel: u64) V {
