@@ -137,14 +137,17 @@ function part(made: Made, t: Tensor, n: number, images: number, row: number, row
   return made.view(t, [images, c, rows, ...rest], t._strides, offset);
 }
 
+/** Strides of dimensions that have several elements: those of others may be beyond all memory. */
+const moves = (strides: Ints, shape: Ints): number[] => strides.map((s, d) => ((shape[d] as number) > 1 ? s : 0));
+
 /** Windows of a part: images, groups, channels, taps, outputs. */
 function windowsOf(made: Made, p: Parts, n: number, images: number, row: number, rows: number): Tensor {
   const { image, taps, c, groups, k } = p;
   const [sn, sc, ...s] = image._strides as [number, number, ...number[]];
   const out = [rows, ...p.out.slice(1)];
-  const steps = product(taps.step, s);
+  const steps = moves(product(taps.step, s), p.out);
   const shape = [images, groups, c, ...k, ...out];
-  const strides = [sn, c * sc, sc, ...product(taps.inc, s), ...steps];
+  const strides = [sn, c * sc, sc, ...moves(product(taps.inc, s), k), ...steps];
   const offset = image._offset + n * sn + sum(product(p.origin, s)) + row * (steps[0] as number);
   return made.view(image, shape, strides, offset);
 }
@@ -379,7 +382,7 @@ export function backward(
     const sizes = size.map((n, d) => Math.floor((n - (phase[d] as number) - 1) / (stride[d] as number)) + 1);
     const [n, c, sn, sc] = [y._shape[0], y._shape[1], y._strides[0], y._strides[1]] as [number, number, number, number];
     const offset = y._offset + sum(product(phase, s));
-    const to = made.view(y, [n, c, ...sizes], [sn, sc, ...product(stride, s)], offset);
+    const to = made.view(y, [n, c, ...sizes], [sn, sc, ...moves(product(stride, s), sizes)], offset);
     const of = phase.map((f, d) => {
       return served(w._shape[d + 2] as number, stride[d] as number, padding[d] as number, dilation[d] as number, f);
     });

@@ -120,6 +120,31 @@ describe.if(available)("convolutions on a device", () => {
     both((a, c) => F.convTranspose2d(a as z.Tensor, c as z.Tensor, null, { stride: 2 }), [x, w]);
   });
 
+  test("numbers beyond all memory, where one position leaves them without effect", () => {
+    const far = 2 ** 52;
+    for (const products of [false, true]) {
+      if (products) Object.assign(WINDOWS, { work: 0, narrowest: 1, phases: Number.POSITIVE_INFINITY });
+      const [x, w, one, b] = [whole(0, 2, 3, 4), whole(1, 2, 3, 3), whole(1, 2, 3, 1), whole(2, 2)];
+      both(
+        withGradients((a, c, s) => F.conv1d(a, c, s, { stride: far })),
+        [x, w, b],
+      );
+      both(
+        withGradients((a, c, s) => F.conv1d(a, c, s, { dilation: far })),
+        [x, one, b],
+      );
+      both(
+        withGradients((a, c, s) => F.conv1d(a, c, s, { dilation: 3, padding: 1 })),
+        [x, whole(1, 2, 3, 2), b],
+      );
+      const [point, start] = [whole(0, 2, 2, 1), whole(2, 3)];
+      both(
+        withGradients((a, c, s) => F.convTranspose1d(a, c, s, { stride: far })),
+        [point, w, start],
+      );
+    }
+  });
+
   test("of no images, and gradients of gradients", () => {
     both((x, w) => F.conv2d(x as z.Tensor, w as z.Tensor), [z.zeros(0, 3, 5, 5), whole(0, 2, 3, 2, 2)]);
     both(

@@ -144,6 +144,22 @@ describe.if(available)("images on a device", () => {
     both((t) => F.pad(t, [1, 2, 3, 1], "replicate"), [image(2, 3, 7, 6).to("complex64").mul(new z.Complex(1, 2))]);
   });
 
+  test("strides beyond all memory leave one window", () => {
+    const options = { stride: 2 ** 52 };
+    both(
+      withGradient((t) => F.maxPool2d(t, 3, options)),
+      [image(2, 3, 7, 6)],
+    );
+    both(
+      withGradient((t) => F.avgPool2d(t, 3, options)),
+      [image(2, 3, 7, 6)],
+    );
+    both(
+      withGradient((t) => F.maxPool1d(t, 1, { dilation: 2 ** 40 })),
+      [image(2, 3, 7)],
+    );
+  });
+
   test("NaN is the largest of a window", () => {
     const x = image(1, 1, 6, 6);
     x.view(36).select(0, 14).fill_(Number.NaN);
