@@ -4,6 +4,7 @@ const kernels = @import("gemm_kernel.zig");
 const parallel = @import("../core/parallel.zig");
 const place = @import("convolution_place.zig");
 const plan = @import("gemm_plan.zig");
+const planes = @import("planes.zig");
 const Geometry = @import("convolution_frame.zig").Geometry;
 const Planes = @import("convolution_frame.zig").Planes;
 const at = kernels.at;
@@ -27,8 +28,8 @@ pub fn Job(comptime T: type) type {
             const channels = g.groups * if (j.transposed) g.c else g.o;
             const size = if (j.transposed) g.in else g.out;
             const work = g.taps() * if (j.transposed) g.o else g.c;
-            const planes = size[0] * size[1] * size[2] * work;
-            parallel.parallel_for(g.n * channels, 1 + plan.task_work / (8 * @max(1, planes)), j, channel);
+            const elements = size[0] * size[1] * size[2] * work;
+            parallel.parallel_for(g.n * channels, 1 + plan.task_work / (8 * @max(1, elements)), j, channel);
         }
 
         fn channel(j: *const Self, begin: usize, end: usize) void {
@@ -54,16 +55,8 @@ pub fn Job(comptime T: type) type {
             const w = at(j.w.ptr(T), span(row, j.w.n) + span(if (j.transposed) c else 0, j.w.c));
             const xs: place.Strides = .{ .c = j.x.c, .s = j.x.s };
             const ws: place.Strides = .{ .c = if (j.transposed) j.w.n else j.w.c, .s = j.w.s };
-            if (j.transposed) return place.Body(T, itself(T), true).sum(g, place_of, x, xs, w, ws);
-            return place.Body(T, itself(T), false).sum(g, place_of, x, xs, w, ws);
+            if (j.transposed) return place.Body(T, planes.itself(T), true).sum(g, place_of, x, xs, w, ws);
+            return place.Body(T, planes.itself(T), false).sum(g, place_of, x, xs, w, ws);
         }
     };
-}
-
-fn itself(comptime T: type) fn (x: T) callconv(.@"inline") T {
-    return struct {
-        inline fn load(x: T) T {
-            return x;
-        }
-    }.load;
 }

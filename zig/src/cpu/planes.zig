@@ -34,3 +34,12 @@ pub inline fn at(p: anytype, offset: isize) @TypeOf(p) {
 pub inline fn step(i: usize, stride: isize) isize {
     return @as(isize, @intCast(i)) * stride;
 }
+
+/// What a stored number stands for, where that is the number itself.
+pub fn itself(comptime T: type) fn (x: T) callconv(.@"inline") T {
+    return struct {
+        inline fn load(x: T) T {
+            return x;
+        }
+    }.load;
+}

@@ -80,7 +80,7 @@ fn Maxima(comptime T: type) type {
                 for (0..g.out[1]) |h| {
                     const wh = g.window(1, h);
                     for (0..g.out[2]) |w| {
-                        const found = window.largest(T, g, &j.x.s, x, wd, wh, g.window(2, w));
+                        const found = window.largest(T, planes.itself(T), g, &j.x.s, x, wd, wh, g.window(2, w));
                         at(y, j.y.place(d, h, w))[0] = found.value;
                         at(indices, j.i.place(d, h, w))[0] = @intCast(found.index);
                     }
@@ -160,6 +160,7 @@ fn shares(comptime T: type, f: *fr.Frame, g: *const Geometry) Averages(T, true) 
 
 /// Averages of the windows of x into y, or with `back` shares of y added to x.
 fn Averages(comptime T: type, comptime back: bool) type {
+    const itself = planes.itself(T);
     return struct {
         g: *const Geometry,
         y: Planes,
@@ -176,7 +177,7 @@ fn Averages(comptime T: type, comptime back: bool) type {
                     for (0..g.out[2]) |w| {
                         const ww = g.window(2, w);
                         const to = at(y, j.y.place(d, h, w));
-                        if (back) j.share(x, to[0], wd, wh, ww) else to[0] = window.mean(T, g, &j.x.s, x, wd, wh, ww);
+                        if (back) j.share(x, to[0], wd, wh, ww) else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
                     }
                 }
             }

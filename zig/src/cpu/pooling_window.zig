@@ -69,9 +69,10 @@ pub fn Found(comptime T: type) type {
     return struct { value: T, index: usize };
 }
 
-/// The largest element of a window of a plane, and its place there.
+/// The largest element of a window of a plane, and its place there. `load` gives it of what is stored.
 pub inline fn largest(
     comptime T: type,
+    comptime load: anytype,
     g: *const Geometry,
     s: *const [3]isize,
     x: anytype,
@@ -88,7 +89,7 @@ pub inline fn largest(
             const row = at(x, step(d, s[0]) + step(h, s[1]));
             var w = ww.begin;
             while (w < ww.end) : (w += g.dilation[2]) {
-                const v = at(row, step(w, s[2]))[0];
+                const v: T = load(at(row, step(w, s[2]))[0]);
                 if (v > best or v != v) {
                     best = v;
                     index = (d * g.in[1] + h) * g.in[2] + w;
@@ -102,6 +103,7 @@ pub inline fn largest(
 /// The average of a window of a plane.
 pub inline fn mean(
     comptime T: type,
+    comptime load: anytype,
     g: *const Geometry,
     s: *const [3]isize,
     x: anytype,
@@ -115,7 +117,7 @@ pub inline fn mean(
     for (wd.begin..wd.end) |d| for (wh.begin..wh.end) |h| {
         const row = at(x, step(d, s[0]) + step(h, s[1]));
         for (ww.begin..ww.end) |w| {
-            const v = at(row, step(w, s[2]))[0];
+            const v: T = load(at(row, step(w, s[2]))[0]);
             if (@typeInfo(T) == .float) sum += v else sum +%= v;
         }
     };

@@ -35,7 +35,7 @@ fn run(c: *const Call, o: Operands) Failure!void {
     const f = c.frame;
     const to = fr.view(f, 0);
     const compute: abi.Compute = switch (to.dtype) {
-        .float32 => .f32,
+        .float32, .bfloat16, .float16 => .f32,
         .float64 => .f64,
         .int64 => if (o.x == 0) return error.Unsupported else .i64,
         else => return error.Unsupported,
@@ -46,6 +46,7 @@ fn run(c: *const Call, o: Operands) Failure!void {
         .y = .of(fr.view(f, o.y)),
         .i = .of(fr.view(f, o.i)),
         .x = .of(fr.view(f, o.x)),
+        .dtype = @intFromEnum(to.dtype),
     };
     const written: Planes = .of(to);
     const kernel = try launch.function(c, compute, &variants, 0);

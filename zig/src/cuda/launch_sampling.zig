@@ -19,7 +19,7 @@ pub fn sample(c: *const Call) Failure!void {
 
 pub fn sample_backward(c: *const Call) Failure!void {
     return switch (fr.view(c.frame, 0).dtype) {
-        .float32 => run(f32, c, true),
+        .float32, .bfloat16, .float16 => run(f32, c, true),
         .float64 => run(f64, c, true),
         else => error.Unsupported,
     };
@@ -37,9 +37,13 @@ fn run(comptime W: type, c: *const Call, back: bool) Failure!void {
         .axes = undefined,
         .count = @splat(1),
         .size = @intCast(dt.size_of(to.dtype)),
+        .dtype = @intFromEnum(to.dtype),
     };
     const count: u32 = @intCast(taps.count_of(taps.mode_of(f)));
-    if (count > 1 and to.dtype != .float32 and to.dtype != .float64) return error.Unsupported;
+    if (count > 1) switch (to.dtype) {
+        .float32, .float64, .bfloat16, .float16 => {},
+        else => return error.Unsupported,
+    };
     if (count > 2 and to.rank > 4) return error.Unsupported;
     for (&a.axes, &a.count, 0..) |*axis, *of_axis, d| {
         axis.* = taps.axis_of(W, f, d, a.x.size[d]);

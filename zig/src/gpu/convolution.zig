@@ -77,7 +77,7 @@ fn Kernels(comptime c: Compute) type {
             const w = at(pointer(S, &a.w), first);
             const xs: place.Strides = .{ .c = a.x.c, .s = a.x.s };
             const ws: place.Strides = .{ .c = if (back) a.w.n else a.w.c, .s = a.w.s };
-            var sum = place.Body(T, loader(d), back).sum(g, p.s, x, xs, w, ws);
+            var sum = place.Body(T, element.loader(d, c), back).sum(g, p.s, x, xs, w, ws);
             if (a.bias != 0) {
                 const start = load(d, element.pointer_to(S, a.bias)[p.c]);
                 sum = if (@typeInfo(T) == .float) sum + start else sum +% start;
@@ -88,14 +88,6 @@ fn Kernels(comptime c: Compute) type {
 
         inline fn load(comptime d: abi.DType, x: dt.Stored(d)) T {
             return dt.load(d, c, x);
-        }
-
-        fn loader(comptime d: abi.DType) fn (x: dt.Stored(d)) callconv(.@"inline") T {
-            return struct {
-                inline fn of_one(x: dt.Stored(d)) T {
-                    return load(d, x);
-                }
-            }.of_one;
         }
 
         fn weight_gradient(a: *const Args) callconv(.kernel) void {
@@ -112,7 +104,7 @@ fn Kernels(comptime c: Compute) type {
             const group: usize = if (g.groups == 1) 0 else p.n / g.o;
             const from = at(pointer(S, &a.x), span(p.n, a.x.c));
             const image = at(pointer(S, &a.w), span(group * g.c + p.c, a.w.c));
-            const B = place.Body(T, loader(d), false);
+            const B = place.Body(T, element.loader(d, c), false);
             var sum: T = 0;
             var i = thread.index();
             while (i < a.terms.count) : (i += threads) {

@@ -26,6 +26,7 @@ pub fn Args(comptime W: type) type {
         count: [3]u32,
         /// Bytes of an element.
         size: u32,
+        dtype: u32,
     };
 }
 
@@ -85,10 +86,10 @@ fn Outputs(comptime W: type) type {
 
 const none = std.math.maxInt(usize);
 
-fn Kernels(comptime c: abi.Compute) type {
-    const W = dt.Computed(c);
+/// Elements of any dtype, one for each output.
+fn Chosen(comptime c: abi.Compute) type {
     return struct {
-        const A = Args(W);
+        const A = Args(dt.Computed(c));
 
         fn one(a: *const A) callconv(.kernel) void {
             const p = a.grid.own() orelse return;
@@ -100,10 +101,19 @@ fn Kernels(comptime c: abi.Compute) type {
                 }
             }
         }
+    };
+}
 
-        fn means(a: *const A) callconv(.kernel) void {
+fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
+    const W = dt.Computed(c);
+    const S = dt.Stored(d);
+    const load = element.loader(d, c);
+    return struct {
+        const A = Args(W);
+
+        fn means(a: *const A) void {
             const p = a.grid.own() orelse return;
-            const x = pointer(W, &a.x, p.n, p.c, .{ 0, 0, 0 });
+            const x = pointer(S, &a.x, p.n, p.c, .{ 0, 0, 0 });
             const s = &a.x.s;
             const td, const th, const tw = .{
                 a.axes[0].tap(p.s[0]).times(s[0]),
@@ -116,37 +126,38 @@ fn Kernels(comptime c: abi.Compute) type {
                     const row = at(x, td.from[i] + th.from[j]);
                     const weight = td.weight[i] * th.weight[j];
                     inline for (0..most[2]) |k| if (k < a.count[2]) {
-                        sum += weight * tw.weight[k] * at(row, tw.from[k])[0];
+                        sum += weight * tw.weight[k] * load(at(row, tw.from[k])[0]);
                     };
                 };
             };
-            pointer(W, &a.y, p.n, p.c, p.s)[0] = sum;
+            pointer(S, &a.y, p.n, p.c, p.s)[0] = dt.store(d, c, sum);
         }
 
-        fn back(a: *const A) callconv(.kernel) void {
+        fn back(a: *const A) void {
             const p = a.grid.own() orelse return;
-            const y = pointer(W, &a.y, p.n, p.c, .{ 0, 0, 0 });
+            const y = pointer(S, &a.y, p.n, p.c, .{ 0, 0, 0 });
             var of: [3]Outputs(W) = undefined;
-            inline for (&of, 0..) |*o, d| o.* = .of(&a.axes[d], a.count[d], p.s[d], a.y.size[d]);
+            inline for (&of, 0..) |*o, i| o.* = .of(&a.axes[i], a.count[i], p.s[i], a.y.size[i]);
             var sum: W = 0;
             var nd: usize = 0;
-            while (of[0].output(nd)) |d| : (nd += 1) {
-                const td = tap_at(&of[0], d) orelse continue;
+            while (of[0].output(nd)) |z| : (nd += 1) {
+                const td = tap_at(&of[0], z) orelse continue;
                 if (td.from[0] > of[0].k) break;
                 var nh: usize = 0;
                 while (of[1].output(nh)) |h| : (nh += 1) {
                     const th = tap_at(&of[1], h) orelse continue;
                     if (th.from[0] > of[1].k) break;
-                    const row = at(y, step(d, a.y.s[0]) + step(h, a.y.s[1]));
+                    const row = at(y, step(z, a.y.s[0]) + step(h, a.y.s[1]));
                     var nw: usize = 0;
                     while (of[2].output(nw)) |w| : (nw += 1) {
                         const tw = tap_at(&of[2], w) orelse continue;
                         if (tw.from[0] > of[2].k) break;
-                        sum = added(a, p.s, sum, at(row, step(w, a.y.s[2]))[0], &td, &th, &tw);
+                        const g = load(at(row, step(w, a.y.s[2]))[0]);
+                        sum = added(a, p.s, sum, g, &td, &th, &tw);
                     }
                 }
             }
-            pointer(W, &a.x, p.n, p.c, p.s)[0] = sum;
+            pointer(S, &a.x, p.n, p.c, p.s)[0] = dt.store(d, c, sum);
         }
 
         inline fn tap_at(o: *const Outputs(W), i: usize) ?taps.Tap(W) {
@@ -177,12 +188,23 @@ fn Kernels(comptime c: abi.Compute) type {
     };
 }
 
+/// A kernel for all dtypes that are computed in one type.
+fn Entry(comptime c: abi.Compute, comptime name: []const u8) type {
+    return struct {
+        fn kernel(a: *const Args(dt.Computed(c))) callconv(.kernel) void {
+            inline for (comptime element.dense_dtypes(c)) |d| {
+                if (a.dtype == @intFromEnum(d)) return @field(Kernels(d, c), name)(a);
+            }
+        }
+    };
+}
+
 pub fn exports() void {
     for ([_]abi.Compute{ .f32, .f64 }) |c| {
-        const K = Kernels(c);
+        const A = Args(dt.Computed(c));
         const end = "_" ++ @tagName(c) ++ "_";
-        export_kernel(&K.one, "sampling_sample" ++ end ++ "one", K.A);
-        export_kernel(&K.means, "sampling_sample" ++ end ++ "means", K.A);
-        export_kernel(&K.back, "sampling_sample_backward" ++ end ++ "means", K.A);
+        export_kernel(&Chosen(c).one, "sampling_sample" ++ end ++ "one", A);
+        export_kernel(&Entry(c, "means").kernel, "sampling_sample" ++ end ++ "means", A);
+        export_kernel(&Entry(c, "back").kernel, "sampling_sample_backward" ++ end ++ "means", A);
     }
 }
