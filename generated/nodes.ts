@@ -6208,15 +6208,23 @@ function make_max_pool2d_with_indices_Backward() {
     override get name(): string {
       return "MaxPool2DWithIndicesBackward0";
     }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
     declare self: S.Geometry;
     declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, kernelSize, stride, padding, dilation, 2) : null,
       ];
     }
     override release(): void {
@@ -6238,15 +6246,23 @@ function make_max_pool3d_with_indices_Backward() {
     override get name(): string {
       return "MaxPool3DWithIndicesBackward0";
     }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
     declare self: S.Geometry;
     declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, kernelSize, stride, padding, dilation, 3) : null,
       ];
     }
     override release(): void {
@@ -6276,7 +6292,7 @@ function make_adaptive_max_pool2d_Backward() {
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, [], [], [], [], 2) : null,
       ];
     }
     override release(): void {
@@ -6306,7 +6322,7 @@ function make_adaptive_max_pool3d_Backward() {
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, [], [], [], [], 3) : null,
       ];
     }
     override release(): void {

@@ -6247,6 +6247,10 @@ export function max_pool2d_with_indices(self: Tensor, kernelSize: readonly numbe
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
   const node = new ($N.max_pool2d_with_indices_Backward())();
   $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.self = $S.geometry(self);
   const r = $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
@@ -6258,6 +6262,10 @@ export function max_pool3d_with_indices(self: Tensor, kernelSize: readonly numbe
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
   const node = new ($N.max_pool3d_with_indices_Backward())();
   $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.self = $S.geometry(self);
   const r = $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
@@ -6286,14 +6294,14 @@ export function adaptive_max_pool3d(self: Tensor, outputSize: readonly number[])
   return $T.record(r, node, [1]);
 }
 
-export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], dims: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   const node = new ($N.max_pool_backward_Backward())();
   $T.connect(node, [gradOutput]);
   node.indices = $S.save(indices);
   node.dims = dims;
-  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   return $T.record(r, node);
 }
 
@@ -9245,10 +9253,10 @@ triu_indices ["triu_indices","triuIndices","","factory",["row","col","offset","d
 _foreach_add_List ["_foreach_add","_foreachAdd","List","op",["self","other","alpha","out"],[[0,1],[3],[]]]
 _foreach_mul_Scalar_ ["_foreach_mul_","_foreachMul","Scalar","op",["self","scalar"],[[0],[0],[]]]
 _foreach_zero_ ["_foreach_zero_","_foreachZero","","op",["self"],[[0],[0],[]]]
-_fused_adam_ ["_fused_adam_","_fusedAdam","","op",["self","grads","expAvgs","expAvgSqs","maxExpAvgSqs","stateSteps","lr","beta1","beta2","weightDecay","eps","amsgrad","maximize","decoupled"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
+_fused_adam_ ["_fused_adam_","_fusedAdam","","op",["self","grads","expAvgs","expAvgSqs","maxExpAvgSqs","stateSteps","lr","beta1","beta2","weightDecay","eps","amsgrad","maximize","decoupled"]]
 _fused_sgd_ ["_fused_sgd_","_fusedSgd","","op",["self","grads","momentumBufferList","weightDecay","momentum","lr","dampening","nesterov","maximize","isFirstStep"],[[0,1,2],[0,2],[]]]
-_fused_adagrad_ ["_fused_adagrad_","_fusedAdagrad","","op",["self","grads","stateSums","stateSteps","lr","lrDecay","weightDecay","eps","maximize"],[[0,1,2,3],[0,2,3],[]]]
-_fused_rmsprop_ ["_fused_rmsprop_","_fusedRmsprop","","op",["self","grads","squareAvgs","momentumBufferList","gradAvgs","stateSteps","lr","alpha","eps","weightDecay","momentum","centered","maximize"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
+_fused_adagrad_ ["_fused_adagrad_","_fusedAdagrad","","op",["self","grads","stateSums","stateSteps","lr","lrDecay","weightDecay","eps","maximize"]]
+_fused_rmsprop_ ["_fused_rmsprop_","_fusedRmsprop","","op",["self","grads","squareAvgs","momentumBufferList","gradAvgs","stateSteps","lr","alpha","eps","weightDecay","momentum","centered","maximize"]]
 scatter_reduce_two ["scatter_reduce","scatterReduce","two","op",["self","dim","index","src","reduce","includeSelf","out"],[[0,3],[6],[2]],null,["scatter_reduce_two","scatter_reduce_out_two_out"]]
 scatter_reduce_two_ ["scatter_reduce_","scatterReduce","two","op",["self","dim","index","src","reduce","includeSelf"],[[0,3],[0],[2]],null,["scatter_reduce__two"]]
 index_reduce ["index_reduce","indexReduce","","op",["self","dim","index","source","reduce","includeSelf","out"],[[0,3],[6],[2]],null,["index_reduce","index_reduce_out_out"]]
@@ -9596,7 +9604,7 @@ max_pool2d_with_indices ["max_pool2d_with_indices","maxPool2dWithIndices","","op
 max_pool3d_with_indices ["max_pool3d_with_indices","maxPool3dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
 adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","op",["self","outputSize"]]
 adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","op",["self","outputSize"]]
-max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","dims"],[[0,1],[],[]]]
+max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","kernelSize","stride","padding","dilation","dims"],[[0,1],[],[]]]
 avg_pool2d ["avg_pool2d","avgPool2d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
 avg_pool3d ["avg_pool3d","avgPool3d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
 avg_pool_backward ["avg_pool_backward","avgPoolBackward","","op",["gradOutput","inputSize","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride","dims"]]

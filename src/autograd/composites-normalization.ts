@@ -20,9 +20,9 @@ import {
 
 type Optional = Tensor | null;
 
-/** Whether kernels serve these: there are none for GPUs yet, and examples of a `vmap` go by operators, all at once. */
+/** Whether kernels serve these: examples of a `vmap` go by operators, all at once. */
 function served(...tensors: readonly Optional[]): boolean {
-  for (const t of tensors) if (t !== null && (t.device.type === "cuda" || batchOf(t) !== null)) return false;
+  for (const t of tensors) if (t !== null && batchOf(t) !== null) return false;
   return true;
 }
 
