@@ -177,7 +177,9 @@ fn Averages(comptime T: type, comptime back: bool) type {
                     for (0..g.out[2]) |w| {
                         const ww = g.window(2, w);
                         const to = at(y, j.y.place(d, h, w));
-                        if (back) j.share(x, to[0], wd, wh, ww) else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
+                        if (back) {
+                            j.share(x, to[0], wd, wh, ww);
+                        } else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
                     }
                 }
             }
