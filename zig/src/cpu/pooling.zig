@@ -209,7 +209,9 @@ fn Averages(comptime T: type, comptime back: bool) type {
                             w += lanes;
                             continue :next;
                         };
-                        if (back) j.share(x, to[0], wd, wh, ww) else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
+                        if (back) {
+                            j.share(x, to[0], wd, wh, ww);
+                        } else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
                         w += 1;
                     }
                 }
