@@ -12,6 +12,11 @@ const Tile = kernels.Tile;
 const Problem = plan.Problem;
 const Strips = plan.Strips;
 
+/// Rows of A that take more than this together seldom lie in a near cache; of longer ones than that the processor
+/// fetches by itself what follows.
+const far_bytes = 256 * 1024;
+const short_row = 4096;
+
 fn Direct(comptime T: type) type {
     const tile = Tile(T);
     return struct {
@@ -100,6 +105,16 @@ fn Direct(comptime T: type) type {
             }
         }
 
+        /// Asks for the rows that come next: short ones end before the processor sees that they are read in order.
+        fn fetch(a: [*]const T, rsa: isize, rows: usize, kc: usize) void {
+            const line = 64 / @sizeOf(T);
+            for (0..rows) |r| {
+                const row = at(a, span(r, rsa));
+                var q: usize = 0;
+                while (q < kc) : (q += line) @prefetch(row + q, .{ .rw = .read, .locality = 2 });
+            }
+        }
+
         fn do_strips(
             s: *const Self,
             j: usize,
@@ -130,8 +145,10 @@ fn Direct(comptime T: type) type {
             const a = at(p.a, span(row, p.rsa) + span(pc, p.csa));
             const c = at(p.c, span(row, p.rsc) + span(j, p.csc));
             const d = if (pc == 0) at(p.d, span(row, p.rsd) + span(j, p.csd)) else c;
+            const ahead = p.csa == 1 and kc * @sizeOf(T) <= short_row and rows * kc * @sizeOf(T) >= far_bytes;
             for (0..strips.count) |i| {
                 const r = strips.start(i);
+                if (ahead and i + 1 < strips.count) fetch(at(a, span(strips.start(i + 1), p.rsa)), p.rsa, strips.height(i + 1), kc);
                 const f = tile.kernel(false, strips.height(i), nv, hi);
                 f(&shared, at(a, span(r, p.rsa)), b, at(c, span(r, p.rsc)), at(d, span(r, shared.rsd)), lo, hi);
             }
