@@ -1428,6 +1428,7 @@ function make_convolution_input_backward_Backward() {
     }
     declare gradOutput: S.Saved;
     declare weight: S.Saved;
+    declare inputSize: readonly number[];
     declare stride: readonly number[];
     declare padding: readonly number[];
     declare dilation: readonly number[];
@@ -1474,6 +1475,7 @@ function make_convolution_weight_backward_Backward() {
     }
     declare gradOutput: S.Saved;
     declare input: S.Saved;
+    declare weightSize: readonly number[];
     declare stride: readonly number[];
     declare padding: readonly number[];
     declare dilation: readonly number[];
@@ -6334,6 +6336,7 @@ function make_max_pool_backward_Backward() {
       return "MaxPool2DWithIndicesBackwardBackward0";
     }
     declare indices: S.Saved;
+    declare inputSize: readonly number[];
     declare dims: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
@@ -6435,6 +6438,7 @@ function make_avg_pool_backward_Backward() {
     override get name(): string {
       return "AvgPool2DBackwardBackward0";
     }
+    declare inputSize: readonly number[];
     declare kernelSize: readonly number[];
     declare stride: readonly number[];
     declare padding: readonly number[];
@@ -6471,6 +6475,7 @@ function make__adaptive_avg_pool2d_Backward() {
     override get name(): string {
       return "AdaptiveAvgPool2DBackward0";
     }
+    declare outputSize: readonly number[];
     declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
@@ -6495,6 +6500,7 @@ function make__adaptive_avg_pool3d_Backward() {
     override get name(): string {
       return "AdaptiveAvgPool3DBackward0";
     }
+    declare outputSize: readonly number[];
     declare self: S.Geometry;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
@@ -6519,6 +6525,7 @@ function make_adaptive_avg_pool_backward_Backward() {
     override get name(): string {
       return "AdaptiveAvgPool2DBackwardBackward0";
     }
+    declare inputSize: readonly number[];
     declare dims: number;
     declare gradOutput: S.Geometry;
     override apply(grads: Gradients): Gradients {
@@ -6932,6 +6939,404 @@ function make__recurrent_layer_Backward() {
 let made__recurrent_layer_Backward: ReturnType<typeof make__recurrent_layer_Backward> | undefined;
 export function _recurrent_layer_Backward() {
   return (made__recurrent_layer_Backward ??= make__recurrent_layer_Backward());
+}
+
+function make_var_dim_Backward() {
+  return class var_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "VarBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_var_dim_Backward: ReturnType<typeof make_var_dim_Backward> | undefined;
+export function var_dim_Backward() {
+  return (made_var_dim_Backward ??= make_var_dim_Backward());
+}
+
+function make_var_correction_Backward() {
+  return class var_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "VarBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_var_correction_Backward: ReturnType<typeof make_var_correction_Backward> | undefined;
+export function var_correction_Backward() {
+  return (made_var_correction_Backward ??= make_var_correction_Backward());
+}
+
+function make_var_unbiased_Backward() {
+  return class var_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "VarBackward0";
+    }
+    declare self: S.Saved;
+    declare unbiased: boolean;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varBackward(grad, self, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_var_unbiased_Backward: ReturnType<typeof make_var_unbiased_Backward> | undefined;
+export function var_unbiased_Backward() {
+  return (made_var_unbiased_Backward ??= make_var_unbiased_Backward());
+}
+
+function make_std_dim_Backward() {
+  return class std_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "StdBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_std_dim_Backward: ReturnType<typeof make_std_dim_Backward> | undefined;
+export function std_dim_Backward() {
+  return (made_std_dim_Backward ??= make_std_dim_Backward());
+}
+
+function make_std_correction_Backward() {
+  return class std_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "StdBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_std_correction_Backward: ReturnType<typeof make_std_correction_Backward> | undefined;
+export function std_correction_Backward() {
+  return (made_std_correction_Backward ??= make_std_correction_Backward());
+}
+
+function make_std_unbiased_Backward() {
+  return class std_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "StdBackward0";
+    }
+    declare self: S.Saved;
+    declare unbiased: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const grad = grads[0] as Tensor;
+      if (!grad) return this.nothing();
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdBackward(grad, self, result, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_std_unbiased_Backward: ReturnType<typeof make_std_unbiased_Backward> | undefined;
+export function std_unbiased_Backward() {
+  return (made_std_unbiased_Backward ??= make_std_unbiased_Backward());
+}
+
+function make_var_mean_dim_Backward() {
+  return class var_mean_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "VarMeanBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_var_mean_dim_Backward: ReturnType<typeof make_var_mean_dim_Backward> | undefined;
+export function var_mean_dim_Backward() {
+  return (made_var_mean_dim_Backward ??= make_var_mean_dim_Backward());
+}
+
+function make_var_mean_correction_Backward() {
+  return class var_mean_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "VarMeanBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
+    override apply(grads: Gradients): Gradients {
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      return [
+        this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_var_mean_correction_Backward: ReturnType<typeof make_var_mean_correction_Backward> | undefined;
+export function var_mean_correction_Backward() {
+  return (made_var_mean_correction_Backward ??= make_var_mean_correction_Backward());
+}
+
+function make_var_mean_unbiased_Backward() {
+  return class var_mean_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "VarMeanBackward0";
+    }
+    declare self: S.Saved;
+    declare unbiased: boolean;
+    override apply(grads: Gradients): Gradients {
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      return [
+        this.needs(0) ? F.varMeanBackward(grads, self, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+    }
+  };
+}
+let made_var_mean_unbiased_Backward: ReturnType<typeof make_var_mean_unbiased_Backward> | undefined;
+export function var_mean_unbiased_Backward() {
+  return (made_var_mean_unbiased_Backward ??= make_var_mean_unbiased_Backward());
+}
+
+function make_std_mean_dim_Backward() {
+  return class std_mean_dim_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "StdMeanBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare unbiased: boolean;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_std_mean_dim_Backward: ReturnType<typeof make_std_mean_dim_Backward> | undefined;
+export function std_mean_dim_Backward() {
+  return (made_std_mean_dim_Backward ??= make_std_mean_dim_Backward());
+}
+
+function make_std_mean_correction_Backward() {
+  return class std_mean_correction_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "StdMeanBackward0";
+    }
+    declare self: S.Saved;
+    declare dim: number | readonly number[] | null;
+    declare correction: Scalar | null;
+    declare keepdim: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const correction = this.correction;
+      const dim = this.dim;
+      const keepdim = this.keepdim;
+      const self = S.unpack(this.self, this) as Tensor;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_std_mean_correction_Backward: ReturnType<typeof make_std_mean_correction_Backward> | undefined;
+export function std_mean_correction_Backward() {
+  return (made_std_mean_correction_Backward ??= make_std_mean_correction_Backward());
+}
+
+function make_std_mean_unbiased_Backward() {
+  return class std_mean_unbiased_Backward extends Node {
+    constructor() {
+      super();
+    }
+    override get name(): string {
+      return "StdMeanBackward0";
+    }
+    declare self: S.Saved;
+    declare unbiased: boolean;
+    declare result0: S.Saved;
+    override apply(grads: Gradients): Gradients {
+      const self = S.unpack(this.self, this) as Tensor;
+      const unbiased = this.unbiased;
+      const result0 = S.unpack(this.result0, this) as Tensor;
+      return [
+        this.needs(0) ? F.stdMeanBackward(grads, self, result0, null, unbiased ? 1 : 0, false) : null,
+      ];
+    }
+    override release(): void {
+      super.release();
+      this.self = S.drop(this.self);
+      this.result0 = S.drop(this.result0);
+    }
+  };
+}
+let made_std_mean_unbiased_Backward: ReturnType<typeof make_std_mean_unbiased_Backward> | undefined;
+export function std_mean_unbiased_Backward() {
+  return (made_std_mean_unbiased_Backward ??= make_std_mean_unbiased_Backward());
 }
 
 function make_sum_Backward() {
@@ -7361,404 +7766,6 @@ function make_cumprod_Backward() {
 let made_cumprod_Backward: ReturnType<typeof make_cumprod_Backward> | undefined;
 export function cumprod_Backward() {
   return (made_cumprod_Backward ??= make_cumprod_Backward());
-}
-
-function make_var_dim_Backward() {
-  return class var_dim_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "VarBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare unbiased: boolean;
-    declare keepdim: boolean;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      return [
-        this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-    }
-  };
-}
-let made_var_dim_Backward: ReturnType<typeof make_var_dim_Backward> | undefined;
-export function var_dim_Backward() {
-  return (made_var_dim_Backward ??= make_var_dim_Backward());
-}
-
-function make_var_correction_Backward() {
-  return class var_correction_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "VarBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare correction: Scalar | null;
-    declare keepdim: boolean;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const correction = this.correction;
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      return [
-        this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-    }
-  };
-}
-let made_var_correction_Backward: ReturnType<typeof make_var_correction_Backward> | undefined;
-export function var_correction_Backward() {
-  return (made_var_correction_Backward ??= make_var_correction_Backward());
-}
-
-function make_var_unbiased_Backward() {
-  return class var_unbiased_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "VarBackward0";
-    }
-    declare self: S.Saved;
-    declare unbiased: boolean;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      return [
-        this.needs(0) ? F.varBackward(grad, self, null, unbiased ? 1 : 0, false) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-    }
-  };
-}
-let made_var_unbiased_Backward: ReturnType<typeof make_var_unbiased_Backward> | undefined;
-export function var_unbiased_Backward() {
-  return (made_var_unbiased_Backward ??= make_var_unbiased_Backward());
-}
-
-function make_std_dim_Backward() {
-  return class std_dim_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "StdBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare unbiased: boolean;
-    declare keepdim: boolean;
-    declare result0: S.Saved;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      const result = S.unpack(this.result0, this) as Tensor;
-      return [
-        this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-      this.result0 = S.drop(this.result0);
-    }
-  };
-}
-let made_std_dim_Backward: ReturnType<typeof make_std_dim_Backward> | undefined;
-export function std_dim_Backward() {
-  return (made_std_dim_Backward ??= make_std_dim_Backward());
-}
-
-function make_std_correction_Backward() {
-  return class std_correction_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "StdBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare correction: Scalar | null;
-    declare keepdim: boolean;
-    declare result0: S.Saved;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const correction = this.correction;
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      const result = S.unpack(this.result0, this) as Tensor;
-      return [
-        this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-      this.result0 = S.drop(this.result0);
-    }
-  };
-}
-let made_std_correction_Backward: ReturnType<typeof make_std_correction_Backward> | undefined;
-export function std_correction_Backward() {
-  return (made_std_correction_Backward ??= make_std_correction_Backward());
-}
-
-function make_std_unbiased_Backward() {
-  return class std_unbiased_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "StdBackward0";
-    }
-    declare self: S.Saved;
-    declare unbiased: boolean;
-    declare result0: S.Saved;
-    override apply(grads: Gradients): Gradients {
-      const grad = grads[0] as Tensor;
-      if (!grad) return this.nothing();
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      const result = S.unpack(this.result0, this) as Tensor;
-      return [
-        this.needs(0) ? F.stdBackward(grad, self, result, null, unbiased ? 1 : 0, false) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-      this.result0 = S.drop(this.result0);
-    }
-  };
-}
-let made_std_unbiased_Backward: ReturnType<typeof make_std_unbiased_Backward> | undefined;
-export function std_unbiased_Backward() {
-  return (made_std_unbiased_Backward ??= make_std_unbiased_Backward());
-}
-
-function make_var_mean_dim_Backward() {
-  return class var_mean_dim_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "VarMeanBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare unbiased: boolean;
-    declare keepdim: boolean;
-    override apply(grads: Gradients): Gradients {
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      return [
-        this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-    }
-  };
-}
-let made_var_mean_dim_Backward: ReturnType<typeof make_var_mean_dim_Backward> | undefined;
-export function var_mean_dim_Backward() {
-  return (made_var_mean_dim_Backward ??= make_var_mean_dim_Backward());
-}
-
-function make_var_mean_correction_Backward() {
-  return class var_mean_correction_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "VarMeanBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare correction: Scalar | null;
-    declare keepdim: boolean;
-    override apply(grads: Gradients): Gradients {
-      const correction = this.correction;
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      return [
-        this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-    }
-  };
-}
-let made_var_mean_correction_Backward: ReturnType<typeof make_var_mean_correction_Backward> | undefined;
-export function var_mean_correction_Backward() {
-  return (made_var_mean_correction_Backward ??= make_var_mean_correction_Backward());
-}
-
-function make_var_mean_unbiased_Backward() {
-  return class var_mean_unbiased_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "VarMeanBackward0";
-    }
-    declare self: S.Saved;
-    declare unbiased: boolean;
-    override apply(grads: Gradients): Gradients {
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      return [
-        this.needs(0) ? F.varMeanBackward(grads, self, null, unbiased ? 1 : 0, false) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-    }
-  };
-}
-let made_var_mean_unbiased_Backward: ReturnType<typeof make_var_mean_unbiased_Backward> | undefined;
-export function var_mean_unbiased_Backward() {
-  return (made_var_mean_unbiased_Backward ??= make_var_mean_unbiased_Backward());
-}
-
-function make_std_mean_dim_Backward() {
-  return class std_mean_dim_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "StdMeanBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare unbiased: boolean;
-    declare keepdim: boolean;
-    declare result0: S.Saved;
-    override apply(grads: Gradients): Gradients {
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      const result0 = S.unpack(this.result0, this) as Tensor;
-      return [
-        this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-      this.result0 = S.drop(this.result0);
-    }
-  };
-}
-let made_std_mean_dim_Backward: ReturnType<typeof make_std_mean_dim_Backward> | undefined;
-export function std_mean_dim_Backward() {
-  return (made_std_mean_dim_Backward ??= make_std_mean_dim_Backward());
-}
-
-function make_std_mean_correction_Backward() {
-  return class std_mean_correction_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "StdMeanBackward0";
-    }
-    declare self: S.Saved;
-    declare dim: number | readonly number[] | null;
-    declare correction: Scalar | null;
-    declare keepdim: boolean;
-    declare result0: S.Saved;
-    override apply(grads: Gradients): Gradients {
-      const correction = this.correction;
-      const dim = this.dim;
-      const keepdim = this.keepdim;
-      const self = S.unpack(this.self, this) as Tensor;
-      const result0 = S.unpack(this.result0, this) as Tensor;
-      return [
-        this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-      this.result0 = S.drop(this.result0);
-    }
-  };
-}
-let made_std_mean_correction_Backward: ReturnType<typeof make_std_mean_correction_Backward> | undefined;
-export function std_mean_correction_Backward() {
-  return (made_std_mean_correction_Backward ??= make_std_mean_correction_Backward());
-}
-
-function make_std_mean_unbiased_Backward() {
-  return class std_mean_unbiased_Backward extends Node {
-    constructor() {
-      super();
-    }
-    override get name(): string {
-      return "StdMeanBackward0";
-    }
-    declare self: S.Saved;
-    declare unbiased: boolean;
-    declare result0: S.Saved;
-    override apply(grads: Gradients): Gradients {
-      const self = S.unpack(this.self, this) as Tensor;
-      const unbiased = this.unbiased;
-      const result0 = S.unpack(this.result0, this) as Tensor;
-      return [
-        this.needs(0) ? F.stdMeanBackward(grads, self, result0, null, unbiased ? 1 : 0, false) : null,
-      ];
-    }
-    override release(): void {
-      super.release();
-      this.self = S.drop(this.self);
-      this.result0 = S.drop(this.result0);
-    }
-  };
-}
-let made_std_mean_unbiased_Backward: ReturnType<typeof make_std_mean_unbiased_Backward> | undefined;
-export function std_mean_unbiased_Backward() {
-  return (made_std_mean_unbiased_Backward ??= make_std_mean_unbiased_Backward());
 }
 
 function make_reflection_pad1d_Backward() {
@@ -8213,6 +8220,7 @@ function make_image_sample_Backward() {
     override get name(): string {
       return "UpsampleBackward0";
     }
+    declare outputSize: readonly number[];
     declare mode: number;
     declare front: readonly number[];
     declare scales: readonly number[];
@@ -8245,6 +8253,7 @@ function make_image_sample_backward_Backward() {
     override get name(): string {
       return "UpsampleBackwardBackward0";
     }
+    declare inputSize: readonly number[];
     declare mode: number;
     declare front: readonly number[];
     declare scales: readonly number[];
@@ -9798,4 +9807,651 @@ function make_alias_Backward() {
 let made_alias_Backward: ReturnType<typeof make_alias_Backward> | undefined;
 export function alias_Backward() {
   return (made_alias_Backward ??= make_alias_Backward());
+}
+
+/** The operator of a class, among those that were made. */
+export function operatorOf(made: unknown): string | undefined {
+  switch (made) {
+    case made_gelu_backward_Backward:
+      return "gelu_backward";
+    case made_gelu_tanh_backward_Backward:
+      return "gelu_tanh_backward";
+    case made_silu_backward_Backward:
+      return "silu_backward";
+    case made_mish_backward_Backward:
+      return "mish_backward";
+    case made_softplus_backward_Backward:
+      return "softplus_backward";
+    case made_elu_backward_Backward:
+      return "elu_backward";
+    case made_elu_result_backward_Backward:
+      return "elu_result_backward";
+    case made_hardswish_backward_Backward:
+      return "hardswish_backward";
+    case made_hardsigmoid_backward_Backward:
+      return "hardsigmoid_backward";
+    case made_hardtanh_backward_Backward:
+      return "hardtanh_backward";
+    case made_leaky_relu_backward_Backward:
+      return "leaky_relu_backward";
+    case made_log_sigmoid_backward_Backward:
+      return "log_sigmoid_backward";
+    case made_hardshrink_backward_Backward:
+      return "hardshrink_backward";
+    case made_softshrink_backward_Backward:
+      return "softshrink_backward";
+    case made_threshold_at_backward_Backward:
+      return "threshold_at_backward";
+    case made_prelu_input_backward_Backward:
+      return "prelu_input_backward";
+    case made_prelu_weight_backward_Backward:
+      return "prelu_weight_backward";
+    case made_glu_gate_backward_Backward:
+      return "glu_gate_backward";
+    case made_glu_first_backward_Backward:
+      return "glu_first_backward";
+    case made_gelu_Backward:
+      return "gelu";
+    case made_gelu_tanh_Backward:
+      return "gelu_tanh";
+    case made_silu_Backward:
+      return "silu";
+    case made_mish_Backward:
+      return "mish";
+    case made_softplus_Backward:
+      return "softplus";
+    case made_elu_Backward:
+      return "elu";
+    case made__elu_Backward:
+      return "_elu";
+    case made_celu_Backward:
+      return "celu";
+    case made__celu_Backward:
+      return "_celu";
+    case made_hardswish_Backward:
+      return "hardswish";
+    case made_hardsigmoid_Backward:
+      return "hardsigmoid";
+    case made_hardtanh_Backward:
+      return "hardtanh";
+    case made_leaky_relu_Backward:
+      return "leaky_relu";
+    case made__leaky_relu_Backward:
+      return "_leaky_relu";
+    case made_log_sigmoid_Backward:
+      return "log_sigmoid";
+    case made_hardshrink_Backward:
+      return "hardshrink";
+    case made_softshrink_Backward:
+      return "softshrink";
+    case made_op_threshold_Backward:
+      return "op_threshold";
+    case made__threshold_Backward:
+      return "_threshold";
+    case made__prelu_kernel_Backward:
+      return "_prelu_kernel";
+    case made_glu_Backward:
+      return "glu";
+    case made__scaled_dot_product_flash_attention_for_cpu_Backward:
+      return "_scaled_dot_product_flash_attention_for_cpu";
+    case made__scaled_dot_product_flash_attention_for_cpu_backward_Backward:
+      return "_scaled_dot_product_flash_attention_for_cpu_backward";
+    case made_convolution_Backward:
+      return "convolution";
+    case made_convolution_input_backward_Backward:
+      return "convolution_input_backward";
+    case made_convolution_weight_backward_Backward:
+      return "convolution_weight_backward";
+    case made_constant_pad_nd_Backward:
+      return "constant_pad_nd";
+    case made__embedding_Backward:
+      return "_embedding";
+    case made__foreach_add_List_Backward:
+      return "_foreach_add_List";
+    case made_scatter_reduce_two_Backward:
+      return "scatter_reduce_two";
+    case made_index_reduce_Backward:
+      return "index_reduce";
+    case made_index_Backward:
+      return "index";
+    case made_index_put_Backward:
+      return "index_put";
+    case made_index_select_Backward:
+      return "index_select";
+    case made_index_add_Backward:
+      return "index_add";
+    case made_index_copy_Backward:
+      return "index_copy";
+    case made_index_fill_int_Tensor_Backward:
+      return "index_fill_int_Tensor";
+    case made_index_fill_Backward:
+      return "index_fill";
+    case made_gather_Backward:
+      return "gather";
+    case made_scatter_Backward:
+      return "scatter";
+    case made_scatter_value_Backward:
+      return "scatter_value";
+    case made_scatter_reduce_Backward:
+      return "scatter_reduce";
+    case made_scatter_value_reduce_Backward:
+      return "scatter_value_reduce";
+    case made_scatter_add_Backward:
+      return "scatter_add";
+    case made_masked_fill_Tensor_Backward:
+      return "masked_fill_Tensor";
+    case made_masked_fill_Backward:
+      return "masked_fill";
+    case made_masked_select_Backward:
+      return "masked_select";
+    case made_masked_scatter_Backward:
+      return "masked_scatter";
+    case made_take_Backward:
+      return "take";
+    case made_put_Backward:
+      return "put";
+    case made_cat_Backward:
+      return "cat";
+    case made_stack_Backward:
+      return "stack";
+    case made_repeat_Backward:
+      return "repeat";
+    case made_flip_Backward:
+      return "flip";
+    case made_roll_Backward:
+      return "roll";
+    case made_rot90_Backward:
+      return "rot90";
+    case made_nll_loss_forward_Backward:
+      return "nll_loss_forward";
+    case made_nll_loss2d_forward_Backward:
+      return "nll_loss2d_forward";
+    case made_nll_loss_backward_Backward:
+      return "nll_loss_backward";
+    case made_nll_loss2d_backward_Backward:
+      return "nll_loss2d_backward";
+    case made__binary_cross_entropy_Backward:
+      return "_binary_cross_entropy";
+    case made_binary_cross_entropy_backward_Backward:
+      return "binary_cross_entropy_backward";
+    case made__binary_cross_entropy_with_logits_Backward:
+      return "_binary_cross_entropy_with_logits";
+    case made__soft_margin_loss_Backward:
+      return "_soft_margin_loss";
+    case made__mse_loss_Backward:
+      return "_mse_loss";
+    case made__smooth_l1_loss_Backward:
+      return "_smooth_l1_loss";
+    case made__huber_loss_Backward:
+      return "_huber_loss";
+    case made_tril_Backward:
+      return "tril";
+    case made_triu_Backward:
+      return "triu";
+    case made_diag_embed_Backward:
+      return "diag_embed";
+    case made_mm_Backward:
+      return "mm";
+    case made_bmm_Backward:
+      return "bmm";
+    case made_addmm_Backward:
+      return "addmm";
+    case made_baddbmm_Backward:
+      return "baddbmm";
+    case made_addbmm_Backward:
+      return "addbmm";
+    case made_mv_Backward:
+      return "mv";
+    case made_addmv_Backward:
+      return "addmv";
+    case made_dot_Backward:
+      return "dot";
+    case made_vdot_Backward:
+      return "vdot";
+    case made_addr_Backward:
+      return "addr";
+    case made__softmax_Backward:
+      return "_softmax";
+    case made__log_softmax_Backward:
+      return "_log_softmax";
+    case made__softmax_backward_data_Backward:
+      return "_softmax_backward_data";
+    case made__log_softmax_backward_data_Backward:
+      return "_log_softmax_backward_data";
+    case made_native_layer_norm_Backward:
+      return "native_layer_norm";
+    case made_native_layer_norm_backward_Backward:
+      return "native_layer_norm_backward";
+    case made__fused_rms_norm_Backward:
+      return "_fused_rms_norm";
+    case made__fused_rms_norm_backward_Backward:
+      return "_fused_rms_norm_backward";
+    case made_native_group_norm_Backward:
+      return "native_group_norm";
+    case made_native_group_norm_backward_Backward:
+      return "native_group_norm_backward";
+    case made_native_batch_norm_Backward:
+      return "native_batch_norm";
+    case made_native_batch_norm_backward_Backward:
+      return "native_batch_norm_backward";
+    case made_linalg_vector_norm_Backward:
+      return "linalg_vector_norm";
+    case made_acos_Backward:
+      return "acos";
+    case made_asin_Backward:
+      return "asin";
+    case made_atan_Backward:
+      return "atan";
+    case made_tan_Backward:
+      return "tan";
+    case made_sinh_Backward:
+      return "sinh";
+    case made_cosh_Backward:
+      return "cosh";
+    case made_acosh_Backward:
+      return "acosh";
+    case made_asinh_Backward:
+      return "asinh";
+    case made_atanh_Backward:
+      return "atanh";
+    case made_log2_Backward:
+      return "log2";
+    case made_log10_Backward:
+      return "log10";
+    case made_exp2_Backward:
+      return "exp2";
+    case made_deg2rad_Backward:
+      return "deg2rad";
+    case made_rad2deg_Backward:
+      return "rad2deg";
+    case made_logit_Backward:
+      return "logit";
+    case made_clamp_min_Backward:
+      return "clamp_min";
+    case made_clamp_min_Tensor_Backward:
+      return "clamp_min_Tensor";
+    case made_clamp_max_Backward:
+      return "clamp_max";
+    case made_clamp_max_Tensor_Backward:
+      return "clamp_max_Tensor";
+    case made_logaddexp_Backward:
+      return "logaddexp";
+    case made_logaddexp2_Backward:
+      return "logaddexp2";
+    case made_eq_Backward:
+      return "eq";
+    case made_ne_Backward:
+      return "ne";
+    case made_lt_Backward:
+      return "lt";
+    case made_le_Backward:
+      return "le";
+    case made_gt_Backward:
+      return "gt";
+    case made_ge_Backward:
+      return "ge";
+    case made_tanh_backward_Backward:
+      return "tanh_backward";
+    case made_sigmoid_backward_Backward:
+      return "sigmoid_backward";
+    case made_threshold_backward_Backward:
+      return "threshold_backward";
+    case made_hypot_Backward:
+      return "hypot";
+    case made_nextafter_Backward:
+      return "nextafter";
+    case made_heaviside_Backward:
+      return "heaviside";
+    case made_fmax_Backward:
+      return "fmax";
+    case made_fmin_Backward:
+      return "fmin";
+    case made_ldexp_Backward:
+      return "ldexp";
+    case made_nan_to_num_Backward:
+      return "nan_to_num";
+    case made_reciprocal_Backward:
+      return "reciprocal";
+    case made_rsqrt_Backward:
+      return "rsqrt";
+    case made_expm1_Backward:
+      return "expm1";
+    case made_sign_Backward:
+      return "sign";
+    case made_sgn_Backward:
+      return "sgn";
+    case made_abs_Backward:
+      return "abs";
+    case made_neg_Backward:
+      return "neg";
+    case made_exp_Backward:
+      return "exp";
+    case made_log_Backward:
+      return "log";
+    case made_log1p_Backward:
+      return "log1p";
+    case made_sqrt_Backward:
+      return "sqrt";
+    case made_tanh_Backward:
+      return "tanh";
+    case made_sigmoid_Backward:
+      return "sigmoid";
+    case made_sin_Backward:
+      return "sin";
+    case made_cos_Backward:
+      return "cos";
+    case made_relu_Backward:
+      return "relu";
+    case made_floor_Backward:
+      return "floor";
+    case made_ceil_Backward:
+      return "ceil";
+    case made_trunc_Backward:
+      return "trunc";
+    case made_round_Backward:
+      return "round";
+    case made_round_decimals_Backward:
+      return "round_decimals";
+    case made_frac_Backward:
+      return "frac";
+    case made_add_Backward:
+      return "add";
+    case made_sub_Backward:
+      return "sub";
+    case made_rsub_Backward:
+      return "rsub";
+    case made_mul_Backward:
+      return "mul";
+    case made_div_Backward:
+      return "div";
+    case made_true_divide_Backward:
+      return "true_divide";
+    case made_floor_divide_Backward:
+      return "floor_divide";
+    case made_remainder_Backward:
+      return "remainder";
+    case made_remainder_Scalar_Tensor_Backward:
+      return "remainder_Scalar_Tensor";
+    case made_fmod_Backward:
+      return "fmod";
+    case made_pow_Tensor_Backward:
+      return "pow_Tensor";
+    case made_pow_Backward:
+      return "pow";
+    case made_pow_Scalar_Backward:
+      return "pow_Scalar";
+    case made_maximum_Backward:
+      return "maximum";
+    case made_minimum_Backward:
+      return "minimum";
+    case made_atan2_Backward:
+      return "atan2";
+    case made_copysign_Backward:
+      return "copysign";
+    case made_lerp_Backward:
+      return "lerp";
+    case made_addcmul_Backward:
+      return "addcmul";
+    case made_addcdiv_Backward:
+      return "addcdiv";
+    case made_clamp_Tensor_Backward:
+      return "clamp_Tensor";
+    case made_clamp_Backward:
+      return "clamp";
+    case made_where_Backward:
+      return "where";
+    case made_max_pool2d_with_indices_Backward:
+      return "max_pool2d_with_indices";
+    case made_max_pool3d_with_indices_Backward:
+      return "max_pool3d_with_indices";
+    case made_adaptive_max_pool2d_Backward:
+      return "adaptive_max_pool2d";
+    case made_adaptive_max_pool3d_Backward:
+      return "adaptive_max_pool3d";
+    case made_max_pool_backward_Backward:
+      return "max_pool_backward";
+    case made_avg_pool2d_Backward:
+      return "avg_pool2d";
+    case made_avg_pool3d_Backward:
+      return "avg_pool3d";
+    case made_avg_pool_backward_Backward:
+      return "avg_pool_backward";
+    case made__adaptive_avg_pool2d_Backward:
+      return "_adaptive_avg_pool2d";
+    case made__adaptive_avg_pool3d_Backward:
+      return "_adaptive_avg_pool3d";
+    case made_adaptive_avg_pool_backward_Backward:
+      return "adaptive_avg_pool_backward";
+    case made_normal_Backward:
+      return "normal";
+    case made_normal_Tensor_float_Backward:
+      return "normal_Tensor_float";
+    case made_normal_float_Tensor_Backward:
+      return "normal_float_Tensor";
+    case made_normal_inplace_Backward:
+      return "normal_inplace";
+    case made_uniform_Backward:
+      return "uniform";
+    case made_exponential_Backward:
+      return "exponential";
+    case made_cauchy_Backward:
+      return "cauchy";
+    case made_log_normal_Backward:
+      return "log_normal";
+    case made_geometric_Backward:
+      return "geometric";
+    case made_random_Backward:
+      return "random";
+    case made_random_to_Backward:
+      return "random_to";
+    case made_random_from_Backward:
+      return "random_from";
+    case made_bernoulli_Tensor_Backward:
+      return "bernoulli_Tensor";
+    case made_bernoulli_float_Backward:
+      return "bernoulli_float";
+    case made_bernoulli_Backward:
+      return "bernoulli";
+    case made__recurrent_layer_Backward:
+      return "_recurrent_layer";
+    case made_var_dim_Backward:
+      return "var_dim";
+    case made_var_correction_Backward:
+      return "var_correction";
+    case made_var_unbiased_Backward:
+      return "var_unbiased";
+    case made_std_dim_Backward:
+      return "std_dim";
+    case made_std_correction_Backward:
+      return "std_correction";
+    case made_std_unbiased_Backward:
+      return "std_unbiased";
+    case made_var_mean_dim_Backward:
+      return "var_mean_dim";
+    case made_var_mean_correction_Backward:
+      return "var_mean_correction";
+    case made_var_mean_unbiased_Backward:
+      return "var_mean_unbiased";
+    case made_std_mean_dim_Backward:
+      return "std_mean_dim";
+    case made_std_mean_correction_Backward:
+      return "std_mean_correction";
+    case made_std_mean_unbiased_Backward:
+      return "std_mean_unbiased";
+    case made_sum_Backward:
+      return "sum";
+    case made_sum_dim_IntList_Backward:
+      return "sum_dim_IntList";
+    case made_mean_Backward:
+      return "mean";
+    case made_mean_dim_Backward:
+      return "mean_dim";
+    case made_prod_Backward:
+      return "prod";
+    case made_prod_dim_int_Backward:
+      return "prod_dim_int";
+    case made_max_Backward:
+      return "max";
+    case made_max_dim_Backward:
+      return "max_dim";
+    case made_min_Backward:
+      return "min";
+    case made_min_dim_Backward:
+      return "min_dim";
+    case made_amax_Backward:
+      return "amax";
+    case made_amin_Backward:
+      return "amin";
+    case made_cumsum_Backward:
+      return "cumsum";
+    case made_cumprod_Backward:
+      return "cumprod";
+    case made_reflection_pad1d_Backward:
+      return "reflection_pad1d";
+    case made_reflection_pad2d_Backward:
+      return "reflection_pad2d";
+    case made_reflection_pad3d_Backward:
+      return "reflection_pad3d";
+    case made_replication_pad1d_Backward:
+      return "replication_pad1d";
+    case made_replication_pad2d_Backward:
+      return "replication_pad2d";
+    case made_replication_pad3d_Backward:
+      return "replication_pad3d";
+    case made_upsample_nearest1d_Backward:
+      return "upsample_nearest1d";
+    case made_upsample_nearest2d_Backward:
+      return "upsample_nearest2d";
+    case made_upsample_nearest3d_Backward:
+      return "upsample_nearest3d";
+    case made__upsample_nearest_exact1d_Backward:
+      return "_upsample_nearest_exact1d";
+    case made__upsample_nearest_exact2d_Backward:
+      return "_upsample_nearest_exact2d";
+    case made__upsample_nearest_exact3d_Backward:
+      return "_upsample_nearest_exact3d";
+    case made_upsample_linear1d_Backward:
+      return "upsample_linear1d";
+    case made_upsample_bilinear2d_Backward:
+      return "upsample_bilinear2d";
+    case made_upsample_trilinear3d_Backward:
+      return "upsample_trilinear3d";
+    case made_upsample_bicubic2d_Backward:
+      return "upsample_bicubic2d";
+    case made_image_sample_Backward:
+      return "image_sample";
+    case made_image_sample_backward_Backward:
+      return "image_sample_backward";
+    case made_cummax_Backward:
+      return "cummax";
+    case made_cummin_Backward:
+      return "cummin";
+    case made_logcumsumexp_Backward:
+      return "logcumsumexp";
+    case made_sort_Backward:
+      return "sort";
+    case made_sort_stable_Backward:
+      return "sort_stable";
+    case made_topk_Backward:
+      return "topk";
+    case made_erf_Backward:
+      return "erf";
+    case made_erfc_Backward:
+      return "erfc";
+    case made_erfinv_Backward:
+      return "erfinv";
+    case made_lgamma_Backward:
+      return "lgamma";
+    case made_digamma_Backward:
+      return "digamma";
+    case made__polygamma_Backward:
+      return "_polygamma";
+    case made_sinc_Backward:
+      return "sinc";
+    case made_xlogy_Tensor_Backward:
+      return "xlogy_Tensor";
+    case made_xlogy_Scalar_Self_Backward:
+      return "xlogy_Scalar_Self";
+    case made_xlogy_Scalar_Other_Backward:
+      return "xlogy_Scalar_Other";
+    case made_logsumexp_Backward:
+      return "logsumexp";
+    case made_nansum_Backward:
+      return "nansum";
+    case made_median_Backward:
+      return "median";
+    case made_median_dim_Backward:
+      return "median_dim";
+    case made_nanmedian_Backward:
+      return "nanmedian";
+    case made_nanmedian_dim_Backward:
+      return "nanmedian_dim";
+    case made_mode_Backward:
+      return "mode";
+    case made_kthvalue_Backward:
+      return "kthvalue";
+    case made_clone_Backward:
+      return "clone";
+    case made_copy_Backward:
+      return "copy";
+    case made_fill_Backward:
+      return "fill";
+    case made_fill_Tensor_Backward:
+      return "fill_Tensor";
+    case made_zero_Backward:
+      return "zero";
+    case made__to_copy_Backward:
+      return "_to_copy";
+    case made_view_as_real_Backward:
+      return "view_as_real";
+    case made_view_as_complex_Backward:
+      return "view_as_complex";
+    case made__conj_Backward:
+      return "_conj";
+    case made__neg_view_Backward:
+      return "_neg_view";
+    case made__reshape_alias_Backward:
+      return "_reshape_alias";
+    case made_view_Backward:
+      return "view";
+    case made__unsafe_view_Backward:
+      return "_unsafe_view";
+    case made_as_strided_Backward:
+      return "as_strided";
+    case made_expand_Backward:
+      return "expand";
+    case made_t_Backward:
+      return "t";
+    case made_transpose_Backward:
+      return "transpose";
+    case made_permute_Backward:
+      return "permute";
+    case made_squeeze_Backward:
+      return "squeeze";
+    case made_squeeze_dim_Backward:
+      return "squeeze_dim";
+    case made_squeeze_dims_Backward:
+      return "squeeze_dims";
+    case made_unsqueeze_Backward:
+      return "unsqueeze";
+    case made_select_Backward:
+      return "select";
+    case made_slice_Backward:
+      return "slice";
+    case made_diagonal_Backward:
+      return "diagonal";
+    case made_unbind_Backward:
+      return "unbind";
+    case made_split_Backward:
+      return "split";
+    case made_split_sizes_Backward:
+      return "split_sizes";
+    case made_split_with_sizes_Backward:
+      return "split_with_sizes";
+    case made_unfold_Backward:
+      return "unfold";
+    case made_alias_Backward:
+      return "alias";
+  }
+  return undefined;
 }

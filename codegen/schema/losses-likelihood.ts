@@ -46,6 +46,10 @@ export const ops = [
       self: "nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
       weight: 'notDerivable("nll_loss_forward")',
     },
+    jvp: {
+      self: "nllTangent(tangent, target, weight, reduction, ignoreIndex, false)",
+      weight: 'notDerivable("nll_loss_forward")',
+    },
     doc: "The negative log likelihood of a class for each row.",
   },
   {
@@ -58,6 +62,10 @@ export const ops = [
       self: "nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
       weight: 'notDerivable("nll_loss2d_forward")',
     },
+    jvp: {
+      self: "nllTangent(tangent, target, weight, reduction, ignoreIndex, true)",
+      weight: 'notDerivable("nll_loss2d_forward")',
+    },
     doc: "The negative log likelihood of a class for each place of a plane.",
   },
   {
@@ -65,6 +73,7 @@ export const ops = [
     name: "nll_loss_backward",
     node: "NllLossBackwardBackward0",
     grad: { grad_output: "nllDoubleBackward(grad, target, weight, reduction, ignoreIndex)" },
+    jvp: { grad_output: "nllBackwardTangent(tangent, target, weight, reduction, ignoreIndex, outputs, false)" },
     doc: "The gradient of nll_loss_forward.",
   },
   {
@@ -72,6 +81,7 @@ export const ops = [
     name: "nll_loss2d_backward",
     node: "NllLoss2DBackwardBackward0",
     grad: { grad_output: "nllPlanesDoubleBackward(grad, target, weight, reduction, ignoreIndex)" },
+    jvp: { grad_output: "nllBackwardTangent(tangent, target, weight, reduction, ignoreIndex, outputs, true)" },
     doc: "The gradient of nll_loss2d_forward.",
   },
   {
@@ -129,6 +139,11 @@ export const ops = [
       target: "bceTargetBackward(grad, self, weight, reduction)",
       weight: 'notDerivable("binary_cross_entropy")',
     },
+    jvp: {
+      self: "reduced(bceBackward(tangent, self, target, weight, 0), reduction)",
+      target: "reduced(bceTargetBackward(tangent, self, weight, 0), reduction)",
+      weight: 'notDerivable("binary_cross_entropy")',
+    },
     doc: "The losses of probabilities, times weights, their mean or their sum.",
   },
   {
@@ -169,6 +184,12 @@ export const ops = [
     grad: {
       self: "bceLogitsBackward(grad, self, target, weight, posWeight, reduction)",
       target: "bceLogitsTargetBackward(grad, self, weight, posWeight, reduction)",
+      weight: 'notDerivable("binary_cross_entropy_with_logits")',
+      pos_weight: 'notDerivable("binary_cross_entropy_with_logits")',
+    },
+    jvp: {
+      self: "reduced(bceLogitsBackward(tangent, self, target, weight, posWeight, 0), reduction)",
+      target: "reduced(bceLogitsTargetBackward(tangent, self, weight, posWeight, 0), reduction)",
       weight: 'notDerivable("binary_cross_entropy_with_logits")',
       pos_weight: 'notDerivable("binary_cross_entropy_with_logits")',
     },

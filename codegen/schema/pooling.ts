@@ -54,6 +54,7 @@ export const ops = [
     impl: "pooling.maxPool2d",
     node: "MaxPool2DWithIndicesBackward0",
     grad: { self: "maxPoolBackward2d(grad, result1, self.shape)" },
+    jvp: { self: "planesAt(tangent, result1, 2)" },
     doc: "The maxima of windows of images, and their places.",
   },
   {
@@ -65,6 +66,7 @@ export const ops = [
     impl: "pooling.maxPool3d",
     node: "MaxPool3DWithIndicesBackward0",
     grad: { self: "maxPoolBackward3d(grad, result1, self.shape)" },
+    jvp: { self: "planesAt(tangent, result1, 3)" },
     doc: "The maxima of windows of volumes, and their places.",
   },
   {
@@ -76,6 +78,7 @@ export const ops = [
     impl: "pooling.adaptiveMaxPool2d",
     node: "AdaptiveMaxPool2DBackward0",
     grad: { self: "maxPoolBackward2d(grad, result1, self.shape)" },
+    jvp: { self: "planesAt(tangent, result1, 2)" },
     doc: "The maxima of as many windows as the result has elements.",
   },
   {
@@ -87,6 +90,7 @@ export const ops = [
     impl: "pooling.adaptiveMaxPool3d",
     node: "AdaptiveMaxPool3DBackward0",
     grad: { self: "maxPoolBackward3d(grad, result1, self.shape)" },
+    jvp: { self: "planesAt(tangent, result1, 3)" },
     doc: "The maxima of as many windows as the result has elements.",
   },
   {
@@ -97,6 +101,7 @@ export const ops = [
     impl: "pooling.maxPoolBackward",
     node: "MaxPool2DWithIndicesBackwardBackward0",
     grad: { grad_output: "maxPoolDoubleBackward(grad, indices, dims)" },
+    jvp: "linear",
     doc: "The gradient of maxima: each goes where its element was.",
   },
   {
@@ -107,6 +112,7 @@ export const ops = [
     impl: "pooling.avgPool2d",
     node: "AvgPool2DBackward0",
     grad: { self: averageBack + averageRest + "2)" },
+    jvp: "linear",
     doc: "The averages of windows of images.",
   },
   {
@@ -117,6 +123,7 @@ export const ops = [
     impl: "pooling.avgPool3d",
     node: "AvgPool3DBackward0",
     grad: { self: averageBack + averageRest + "3)" },
+    jvp: "linear",
     doc: "The averages of windows of volumes.",
   },
   {
@@ -138,6 +145,7 @@ export const ops = [
       grad_output:
         "averagePoolAgain(grad, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims)",
     },
+    jvp: "linear",
     doc: "The gradient of averages: equal shares for the elements of a window.",
   },
   {
@@ -148,6 +156,7 @@ export const ops = [
     impl: "pooling.adaptiveAvgPool2d",
     node: "AdaptiveAvgPool2DBackward0",
     grad: { self: "adaptiveAverageBackward(grad, self.shape, 2)" },
+    jvp: "linear",
     doc: "The averages of as many windows as the result has elements.",
   },
   {
@@ -158,6 +167,7 @@ export const ops = [
     impl: "pooling.adaptiveAvgPool3d",
     node: "AdaptiveAvgPool3DBackward0",
     grad: { self: "adaptiveAverageBackward(grad, self.shape, 3)" },
+    jvp: "linear",
     doc: "The averages of as many windows as the result has elements.",
   },
   {
@@ -168,6 +178,7 @@ export const ops = [
     impl: "pooling.adaptiveAvgPoolBackward",
     node: "AdaptiveAvgPool2DBackwardBackward0",
     grad: { grad_output: "adaptiveAverageAgain(grad, gradOutput.shape, dims)" },
+    jvp: "linear",
     doc: "The gradient of averages: equal shares for the elements of a window.",
   },
   {

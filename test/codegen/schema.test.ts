@@ -204,7 +204,7 @@ test("the schema holds literal data", () => {
 test("rules for transforms follow from kind and roles, or are written", () => {
   expect(read({}).transforms).toEqual({
     batch: "broadcast",
-    jvp: "double vjp",
+    jvp: "pointwise",
     decompose: { refused: "a kernel of its own computes it" },
   });
   expect(read({ ...op, args: { self: "Tensor", dim: "Dim" } }).transforms.batch).toBe("dims");
