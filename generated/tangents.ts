@@ -1413,13 +1413,14 @@ function push_native_layer_norm(node: Of<typeof N.native_layer_norm_Backward>, t
 }
 
 function push_native_layer_norm_backward(node: Of<typeof N.native_layer_norm_backward_Backward>, tangents: Tangents, through: Through): Pushed {
+  const outputs = node.outputs as [OutputMeta, ...OutputMeta[]];
   const bias = S.unpack(node.bias, node) as Tensor | null;
   const eps = node.eps;
   const gradOut = S.unpack(node.gradOut, node) as Tensor;
   const input = S.unpack(node.input, node) as Tensor;
   const normalizedShape = node.normalizedShape;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.layerNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps);
+  return T.layerNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps, outputs);
 }
 
 function push__fused_rms_norm(node: Of<typeof N._fused_rms_norm_Backward>, tangents: Tangents): Pushed {
@@ -1432,12 +1433,13 @@ function push__fused_rms_norm(node: Of<typeof N._fused_rms_norm_Backward>, tange
 }
 
 function push__fused_rms_norm_backward(node: Of<typeof N._fused_rms_norm_backward_Backward>, tangents: Tangents, through: Through): Pushed {
+  const outputs = node.outputs as [OutputMeta, ...OutputMeta[]];
   const eps = node.eps;
   const gradOut = S.unpack(node.gradOut, node) as Tensor;
   const input = S.unpack(node.input, node) as Tensor;
   const normalizedShape = node.normalizedShape;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.rmsNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, eps);
+  return T.rmsNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, eps, outputs);
 }
 
 function push_native_group_norm(node: Of<typeof N.native_group_norm_Backward>, tangents: Tangents): Pushed {
@@ -1451,13 +1453,14 @@ function push_native_group_norm(node: Of<typeof N.native_group_norm_Backward>, t
 }
 
 function push_native_group_norm_backward(node: Of<typeof N.native_group_norm_backward_Backward>, tangents: Tangents, through: Through): Pushed {
+  const outputs = node.outputs as [OutputMeta, ...OutputMeta[]];
   const bias = S.unpack(node.bias, node) as Tensor | null;
   const eps = node.eps;
   const gradOut = S.unpack(node.gradOut, node) as Tensor;
   const groups = node.groups;
   const input = S.unpack(node.input, node) as Tensor;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.groupNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, groups, eps);
+  return T.groupNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, groups, eps, outputs);
 }
 
 function push_native_batch_norm(node: Of<typeof N.native_batch_norm_Backward>, tangents: Tangents): Pushed {
@@ -1471,6 +1474,7 @@ function push_native_batch_norm(node: Of<typeof N.native_batch_norm_Backward>, t
 }
 
 function push_native_batch_norm_backward(node: Of<typeof N.native_batch_norm_backward_Backward>, tangents: Tangents, through: Through): Pushed {
+  const outputs = node.outputs as [OutputMeta, ...OutputMeta[]];
   const bias = S.unpack(node.bias, node) as Tensor | null;
   const eps = node.eps;
   const gradOut = S.unpack(node.gradOut, node) as Tensor;
@@ -1479,7 +1483,7 @@ function push_native_batch_norm_backward(node: Of<typeof N.native_batch_norm_bac
   const mean = S.unpack(node.mean, node) as Tensor;
   const training = node.training;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.batchNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, training ? null : [mean, invstd], eps);
+  return T.batchNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, training ? null : [mean, invstd], eps, outputs);
 }
 
 function push_linalg_vector_norm(node: Of<typeof N.linalg_vector_norm_Backward>, tangents: Tangents): Pushed {
@@ -1710,18 +1714,16 @@ function push_tanh_backward(node: Of<typeof N.tanh_backward_Backward>, tangents:
   {
     const tangent = tangents[0] ?? null;
     if (tangent !== null) {
-      const grad = T.turned(tangent, node);
       const output = S.unpack(node.output, node) as Tensor;
-      sum = T.plus(sum, T.turnedBack(F.tanhBackward(grad, F.conj(output))));
+      sum = T.plus(sum, F.tanhBackward(tangent, output));
     }
   }
   {
     const tangent = tangents[1] ?? null;
     if (tangent !== null) {
-      const grad = T.turned(tangent, node);
       const gradOutput = S.unpack(node.gradOutput, node) as Tensor;
       const output = S.unpack(node.output, node) as Tensor;
-      sum = T.plus(sum, T.turnedBack(F.tanhDoubleBackward(grad, gradOutput, output)));
+      sum = T.plus(sum, F.tanhDoubleBackward(tangent, gradOutput, output));
     }
   }
   return sum;
@@ -1732,18 +1734,16 @@ function push_sigmoid_backward(node: Of<typeof N.sigmoid_backward_Backward>, tan
   {
     const tangent = tangents[0] ?? null;
     if (tangent !== null) {
-      const grad = T.turned(tangent, node);
       const output = S.unpack(node.output, node) as Tensor;
-      sum = T.plus(sum, T.turnedBack(F.sigmoidBackward(grad, F.conj(output))));
+      sum = T.plus(sum, F.sigmoidBackward(tangent, output));
     }
   }
   {
     const tangent = tangents[1] ?? null;
     if (tangent !== null) {
-      const grad = T.turned(tangent, node);
       const gradOutput = S.unpack(node.gradOutput, node) as Tensor;
       const output = S.unpack(node.output, node) as Tensor;
-      sum = T.plus(sum, T.turnedBack(F.sigmoidDoubleBackward(grad, gradOutput, output)));
+      sum = T.plus(sum, F.sigmoidDoubleBackward(tangent, gradOutput, output));
     }
   }
   return sum;

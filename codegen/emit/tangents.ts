@@ -191,7 +191,10 @@ export function emitTangents(model: Model): string {
   }
   if (zero.length > 0) cases.push(...zero, "      return T.nothing;");
   out.push("/** How tangents go through a node; undefined where that is by its transposition. */");
-  out.push("export function pushOf(node: Node): PushOfClass | undefined {", "  switch (N.operatorOf(node.constructor)) {");
+  out.push(
+    "export function pushOf(node: Node): PushOfClass | undefined {",
+    "  switch (N.operatorOf(node.constructor)) {",
+  );
   out.push(...cases, "  }", "  return undefined;", "}", "");
   return out.join("\n");
 }

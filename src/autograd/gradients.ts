@@ -135,8 +135,10 @@ export function stridedTangent(tangent: Tensor, base: Region, view: Region): Ten
   const [baseAt, viewAt] = [base.offset - low, view.offset - low];
   let flat = tangent.newZeros([Math.max(baseAt + reachOf(base), viewAt + reachOf(view))]);
   if (mayOverlap({ _shape: base.shape, _strides: base.strides })) {
+    // What the base holds several times is the mean of what stands there.
     const at = placesOf(flat._numel, { ...base, offset: baseAt }, tangent.device);
-    flat = flat.scatter(0, at, tangent.reshape([-1]));
+    const counts = flat.scatterAdd(0, at, tangent.newOnes(at._shape));
+    flat = flat.scatterAdd(0, at, tangent.reshape([-1])).div(counts.maskedFill(counts.eq(0), 1));
   } else flat.asStrided(base.shape, base.strides, baseAt).copy_(tangent);
   return flat.asStrided(view.shape, view.strides, viewAt);
 }

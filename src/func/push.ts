@@ -82,17 +82,18 @@ function takersOf(nodes: readonly Node[], ends: readonly (Edge | null)[], leads:
   return takers;
 }
 
-/** The tangents of a node's results, the claims on their bytes, and which of those no object has besides. */
+/** The tangents of a node's results, and its claims on their bytes. */
 interface Place {
   readonly tangents: readonly Optional[];
   readonly held: readonly Storage[];
-  readonly own: Set<Tensor>;
   takers: number;
 }
 
 /** One push. Bytes of tangents go back once all who take them have done so, unless a graph of the push has them. */
 class Pushing {
   private readonly places = new Map<Node, Place>();
+  /** Whose objects gave their claims to places: nobody outside knows them. */
+  private readonly own = new WeakSet<Tensor>();
 
   constructor(
     private readonly paths: Paths,
@@ -109,10 +110,7 @@ class Pushing {
     }
     for (const node of nodes) this.step(node);
     const results = ends.map((edge) => this.at(edge));
-    for (const [i, edge] of ends.entries()) {
-      const t = results[i] as Optional;
-      if (t !== null && this.places.get((edge as Edge).node)?.own.delete(t)) handOut(t);
-    }
+    for (const t of results) if (t !== null && this.own.delete(t)) handOut(t);
     for (const edge of ends) this.taken(edge);
     return results;
   }
@@ -123,14 +121,13 @@ class Pushing {
 
   private place(node: Node, tangents: readonly Optional[]): void {
     const held: Storage[] = [];
-    const own = new Set<Tensor>();
     for (const t of tangents) {
       if (t === null) continue;
-      if (takeOver(t)) own.add(t);
+      if (takeOver(t)) this.own.add(t);
       else t._storage.claims++;
       held.push(t._storage);
     }
-    this.places.set(node, { tangents, held, own, takers: this.paths.takers.get(node) ?? 0 });
+    this.places.set(node, { tangents, held, takers: this.paths.takers.get(node) ?? 0 });
   }
 
   private taken(edge: Edge | null): void {

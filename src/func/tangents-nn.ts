@@ -18,6 +18,7 @@ import {
 } from "../autograd/formulas-normalization.ts";
 import { layerByOperators } from "../autograd/formulas-recurrent.ts";
 import type { OutputMeta } from "../autograd/node.ts";
+import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { plus, type Tangents, type Through } from "./tangents-common.ts";
 
@@ -147,6 +148,11 @@ export function batchNormTangent(
   return affine(inner ?? null, [w, b], weight, () => normalOf(input, plan, eps, given), plan.affine);
 }
 
+/** Gradients that nobody asked a kernel for are empty. */
+function asked(parts: readonly Optional[], outputs: readonly OutputMeta[]): readonly Optional[] {
+  return parts.map((t, i) => (t !== null && outputs[i] && sameSizes(t._shape, outputs[i].shape) ? t : null));
+}
+
 /** Gradients of normalizations: the same with recorded operators. */
 export function layerNormBackwardTangent(
   through: Through,
@@ -155,12 +161,13 @@ export function layerNormBackwardTangent(
   shape: readonly number[],
   bias: Optional,
   eps: number,
+  outputs: Outputs,
 ): readonly Optional[] {
   const [, input, weight] = inputs;
   const plan = layerPlan(input, shape, true);
   const dtype = dtypeOf(input, weight, bias);
   return through(inputs, tangents, (g, x, w = null) =>
-    normalizedGradients(g as Tensor, x as Tensor, w, plan, eps, null, dtype),
+    asked(normalizedGradients(g as Tensor, x as Tensor, w, plan, eps, null, dtype), outputs),
   );
 }
 
@@ -170,10 +177,11 @@ export function rmsNormBackwardTangent(
   inputs: readonly [Tensor, Tensor, Optional],
   shape: readonly number[],
   eps: number,
+  outputs: Outputs,
 ): readonly Optional[] {
   const plan = layerPlan(inputs[1], shape, false);
   return through(inputs, tangents, (g, x, w = null) =>
-    normalizedGradients(g as Tensor, x as Tensor, w, plan, eps).slice(0, 2),
+    asked(normalizedGradients(g as Tensor, x as Tensor, w, plan, eps).slice(0, 2), outputs),
   );
 }
 
@@ -184,9 +192,12 @@ export function groupNormBackwardTangent(
   bias: Optional,
   groups: number,
   eps: number,
+  outputs: Outputs,
 ): readonly Optional[] {
   const plan = groupPlan(inputs[1], groups);
-  return through(inputs, tangents, (g, x, w = null) => ofChannels(g as Tensor, x as Tensor, w, bias, plan, eps, null));
+  return through(inputs, tangents, (g, x, w = null) =>
+    asked(ofChannels(g as Tensor, x as Tensor, w, bias, plan, eps, null), outputs),
+  );
 }
 
 export function batchNormBackwardTangent(
@@ -196,9 +207,12 @@ export function batchNormBackwardTangent(
   bias: Optional,
   given: readonly [Tensor, Tensor] | null,
   eps: number,
+  outputs: Outputs,
 ): readonly Optional[] {
   const plan = batchPlan(inputs[1]);
-  return through(inputs, tangents, (g, x, w = null) => ofChannels(g as Tensor, x as Tensor, w, bias, plan, eps, given));
+  return through(inputs, tangents, (g, x, w = null) =>
+    asked(ofChannels(g as Tensor, x as Tensor, w, bias, plan, eps, given), outputs),
+  );
 }
 
 export function attentionTangent(
