@@ -661,7 +661,7 @@ function push__scaled_dot_product_flash_attention_for_cpu_backward(node: Of<type
   const query = S.unpack(node.query, node) as Tensor;
   const scale = node.scale;
   const value = S.unpack(node.value, node) as Tensor;
-  return T.attentionBackwardTangent(through, tangents, [gradOut, query, key, value], attnMask, isCausal, scale);
+  return T.attentionAgain(through, tangents, [gradOut, query, key, value], attnMask, isCausal, scale);
 }
 
 function push_convolution(node: Of<typeof N.convolution_Backward>, tangents: Tangents): Pushed {
@@ -1420,7 +1420,7 @@ function push_native_layer_norm_backward(node: Of<typeof N.native_layer_norm_bac
   const input = S.unpack(node.input, node) as Tensor;
   const normalizedShape = node.normalizedShape;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.layerNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps, outputs);
+  return T.layerNormAgain(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps, outputs);
 }
 
 function push__fused_rms_norm(node: Of<typeof N._fused_rms_norm_Backward>, tangents: Tangents): Pushed {
@@ -1439,7 +1439,7 @@ function push__fused_rms_norm_backward(node: Of<typeof N._fused_rms_norm_backwar
   const input = S.unpack(node.input, node) as Tensor;
   const normalizedShape = node.normalizedShape;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.rmsNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, eps, outputs);
+  return T.rmsNormAgain(through, tangents, [gradOut, input, weight], normalizedShape, eps, outputs);
 }
 
 function push_native_group_norm(node: Of<typeof N.native_group_norm_Backward>, tangents: Tangents): Pushed {
@@ -1460,7 +1460,7 @@ function push_native_group_norm_backward(node: Of<typeof N.native_group_norm_bac
   const groups = node.groups;
   const input = S.unpack(node.input, node) as Tensor;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.groupNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, groups, eps, outputs);
+  return T.groupNormAgain(through, tangents, [gradOut, input, weight], bias, groups, eps, outputs);
 }
 
 function push_native_batch_norm(node: Of<typeof N.native_batch_norm_Backward>, tangents: Tangents): Pushed {
@@ -1483,7 +1483,7 @@ function push_native_batch_norm_backward(node: Of<typeof N.native_batch_norm_bac
   const mean = S.unpack(node.mean, node) as Tensor;
   const training = node.training;
   const weight = S.unpack(node.weight, node) as Tensor | null;
-  return T.batchNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, training ? null : [mean, invstd], eps, outputs);
+  return T.batchNormAgain(through, tangents, [gradOut, input, weight], bias, [mean, invstd], training, eps, outputs);
 }
 
 function push_linalg_vector_norm(node: Of<typeof N.linalg_vector_norm_Backward>, tangents: Tangents): Pushed {
@@ -1595,10 +1595,9 @@ function push_rad2deg(node: Of<typeof N.rad2deg_Backward>, tangents: Tangents): 
 
 function push_logit(node: Of<typeof N.logit_Backward>, tangents: Tangents): Pushed {
   const tangent = tangents[0] as Tensor;
-  const grad = T.turned(tangent, node);
   const eps = node.eps;
   const self = S.unpack(node.self, node) as Tensor;
-  return T.turnedBack(F.logitBackward(grad, self, eps));
+  return F.logitBackward(tangent, self, eps, true);
 }
 
 function push_clamp_min(node: Of<typeof N.clamp_min_Backward>, tangents: Tangents): Pushed {

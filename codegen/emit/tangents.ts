@@ -42,7 +42,12 @@ function partsOfOperator(plan: NodePlan): Part[] {
 }
 
 function partsOfFormulas(plan: NodePlan, model: Model): Part[] {
-  return tangentFormulasOf(plan.op, model).map((f) => {
+  const { op } = plan;
+  return tangentFormulasOf(op, model).map((f) => {
+    for (const name of f.targets) {
+      if (plan.targets.some((a) => a.name === camel(name))) continue;
+      throw new SchemaError(op.where, `op "${op.key}": tangent of "${name}", which has no gradient`);
+    }
     const code = plan.both.reduce((text, a) => geometryRead(f, text, a), f.code).replaceAll(/\bthis\b/g, "node");
     return {
       targets: f.targets.map((name) => plan.targets.find((a) => a.name === camel(name)) as Arg),
@@ -122,7 +127,9 @@ function emitReads(plan: NodePlan, { formula, code }: Part): string[] {
 function emitPush(plan: NodePlan, model: Model): string[] {
   const { op } = plan;
   const parts = partsOf(plan, model);
-  for (const part of parts) checkSaved(plan, part);
+  const { jvp } = op.transforms;
+  // What a gradient's formula reads, it has.
+  if (jvp !== "pointwise" && jvp !== "reduction") for (const part of parts) checkSaved(plan, part);
   if (parts.length > 1 && op.results !== undefined && parts.some((p) => /^\[/.test(p.code))) {
     throw new SchemaError(op.where, `op "${op.key}": "jvp" gives several results in one formula, or one in several`);
   }

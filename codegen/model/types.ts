@@ -100,7 +100,8 @@ export type BatchRule =
  * place alone, so that the gradient's formula says it, turned around by conjugation; `linear`: the operator itself, of
  * the tangent of its one operand; `multilinear`: the same for each of several, added up; `reduction`: elements times
  * their slopes, which the gradient's formula gives of ones, summed as the operator does; `zero`: the result does not
- * change; `transpose`: by the gradient of the gradient of this one operator; `decompose`: by the operators that it calls.
+ * change; `transpose`: by the gradient of the gradient of this one operator; `decompose`: by the operators that it
+ * calls.
  */
 export type JvpRule =
   | "pointwise"

@@ -43,7 +43,7 @@ export const ops = [
     },
     jvp: {
       "grad_out, query, key, value":
-        "attentionBackwardTangent(through, tangents, [gradOut, query, key, value], attnMask, isCausal, scale)",
+        "attentionAgain(through, tangents, [gradOut, query, key, value], attnMask, isCausal, scale)",
     },
     doc: "The gradients of attention.",
   },

@@ -55,7 +55,7 @@ export const ops = [
     },
     jvp: {
       "grad_out, input, weight":
-        "layerNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps, outputs)",
+        "layerNormAgain(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps, outputs)",
     },
     doc: "The gradients of a normalized layer.",
   },
@@ -94,7 +94,7 @@ export const ops = [
     },
     jvp: {
       "grad_out, input, weight":
-        "rmsNormBackwardTangent(through, tangents, [gradOut, input, weight], normalizedShape, eps, outputs)",
+        "rmsNormAgain(through, tangents, [gradOut, input, weight], normalizedShape, eps, outputs)",
     },
     doc: "The gradients of a layer normalized by the root of the mean of squares.",
   },
@@ -135,7 +135,7 @@ export const ops = [
     },
     jvp: {
       "grad_out, input, weight":
-        "groupNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, groups, eps, outputs)",
+        "groupNormAgain(through, tangents, [gradOut, input, weight], bias, groups, eps, outputs)",
     },
     doc: "The gradients of normalized groups.",
   },
@@ -177,7 +177,7 @@ export const ops = [
     },
     jvp: {
       "grad_out, input, weight":
-        "batchNormBackwardTangent(through, tangents, [gradOut, input, weight], bias, training ? null : [mean, invstd], eps, outputs)",
+        "batchNormAgain(through, tangents, [gradOut, input, weight], bias, [mean, invstd], training, eps, outputs)",
     },
     doc: "The gradients of normalized channels.",
   },

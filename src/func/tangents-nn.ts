@@ -154,7 +154,7 @@ function asked(parts: readonly Optional[], outputs: readonly OutputMeta[]): read
 }
 
 /** Gradients of normalizations: the same with recorded operators. */
-export function layerNormBackwardTangent(
+export function layerNormAgain(
   through: Through,
   tangents: Tangents,
   inputs: readonly [Tensor, Tensor, Optional],
@@ -171,7 +171,7 @@ export function layerNormBackwardTangent(
   );
 }
 
-export function rmsNormBackwardTangent(
+export function rmsNormAgain(
   through: Through,
   tangents: Tangents,
   inputs: readonly [Tensor, Tensor, Optional],
@@ -185,7 +185,7 @@ export function rmsNormBackwardTangent(
   );
 }
 
-export function groupNormBackwardTangent(
+export function groupNormAgain(
   through: Through,
   tangents: Tangents,
   inputs: readonly [Tensor, Tensor, Optional],
@@ -200,16 +200,18 @@ export function groupNormBackwardTangent(
   );
 }
 
-export function batchNormBackwardTangent(
+export function batchNormAgain(
   through: Through,
   tangents: Tangents,
   inputs: readonly [Tensor, Tensor, Optional],
   bias: Optional,
-  given: readonly [Tensor, Tensor] | null,
+  statistics: readonly [Tensor, Tensor],
+  training: boolean,
   eps: number,
   outputs: Outputs,
 ): readonly Optional[] {
   const plan = batchPlan(inputs[1]);
+  const given = training ? null : statistics;
   return through(inputs, tangents, (g, x, w = null) =>
     asked(ofChannels(g as Tensor, x as Tensor, w, bias, plan, eps, given), outputs),
   );
@@ -228,7 +230,7 @@ export function attentionTangent(
   ]);
 }
 
-export function attentionBackwardTangent(
+export function attentionAgain(
   through: Through,
   tangents: Tangents,
   inputs: readonly [Tensor, Tensor, Tensor, Tensor],

@@ -184,7 +184,7 @@ function resized(op: Op, a: Assignment, sizes: readonly number[]): Assignment | 
 function checkForm(op: Op, fn: Fn, complex: boolean, inPlace: boolean): string[] {
   const list = assignments(op, complex);
   if (typeof list === "string") return [list];
-  const small = [[], [0], [1]].flatMap((sizes) => resized(op, list[0] as Assignment, sizes) ?? []);
+  const small = [[], [0], [1]].map((sizes) => resized(op, list[0] as Assignment, sizes)).filter((a) => a !== null);
   const wrong: string[] = [];
   for (const [i, a] of [...list, ...small].entries()) {
     const name = `${inPlace ? "in-place " : ""}${complex ? "complex " : ""}call ${i}`;
