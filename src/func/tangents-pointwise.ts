@@ -13,10 +13,9 @@ export function times(tangent: Tensor, k: Scalar): Tensor {
   return k === 1 ? tangent : tangent.mul(k);
 }
 
-/** A length changes by what goes along it. */
+/** A length changes by what goes along it: the real part, which a real result takes. */
 export function absTangent(tangent: Tensor, self: Tensor): Tensor {
-  const along = tangent.mul(conj(sgn(self)));
-  return along.dtype.category === 3 ? along.real : along;
+  return tangent.mul(conj(sgn(self)));
 }
 
 export function whereTangent([self = null, other = null]: Tangents, condition: Tensor): Tensor {

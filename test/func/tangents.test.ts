@@ -1,6 +1,6 @@
 // The tangent that each operator's formula gives, against the one by transposition and, where the operator is smooth,
 // numeric differences: every formula of the schema, of inputs of several layouts, sizes and dtypes, in both orders.
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { loadModel, type Op } from "../../codegen/model/load.ts";
 import * as generated from "../../generated/ops.ts";
 import { pushforwardOf } from "../../src/func/jvp.ts";
@@ -129,6 +129,23 @@ function atOnce(op: Op, f: Forward, leaves: Tensor[], inputs: readonly Input[]):
   return second === null ? null : `calls at once: ${second}`;
 }
 
+/** Each input differentiated by itself: nothing is saved then for the others. */
+function oneByOne(f: Forward, inputs: readonly Input[]): string | null {
+  const tangents = tangentsOf(inputs, 13);
+  for (const k of inputs.length > 1 ? inputs.keys() : []) {
+    const others = inputs.map((x) => leafOf(x).detach());
+    const alone: Forward = ([x]) => f(others.with(k, x as Tensor));
+    const what = compared(
+      () => pushed(alone, [others[k] as Tensor], [tangents[k] as Tensor]),
+      () => transposed(alone, [leafOf(inputs[k] as Input)], [tangents[k] as Tensor]),
+    );
+    if (what !== null) return `input ${k} alone: ${what}`;
+    const second = secondOrder(alone, [inputs[k] as Input]);
+    if (second !== null) return `input ${k} alone: ${second}`;
+  }
+  return null;
+}
+
 function checkCall(op: Op, { f, inputs }: Call, small: boolean): string | null {
   for (const [name, layout] of Object.entries(LAYOUTS)) {
     // It reads what the elements of an expanded tensor do not have.
@@ -149,6 +166,8 @@ function checkCall(op: Op, { f, inputs }: Call, small: boolean): string | null {
     const numeric = numericDifference(f, leaves, tangents, pushed(f, leaves, tangents));
     if (numeric !== null) return numeric;
   }
+  const single = oneByOne(f, inputs);
+  if (single !== null) return single;
   const second = secondOrder(f, inputs);
   if (second !== null) return second;
   if (small) return null;
@@ -222,4 +241,5 @@ describe("tangents", () => {
       expect(counts.calls + counts.refused).toBeGreaterThan(before);
     });
   }
+  afterAll(() => console.log(`tangents: ${JSON.stringify(counts)}`));
 });
