@@ -26,8 +26,8 @@ export interface JvpOptions<H extends boolean = boolean> {
 export interface Pushforward {
   readonly output: unknown;
   readonly aux: unknown;
-  /** The product with a tangent for each tensor that is differentiated. */
-  readonly push: (tangents: readonly Tensor[]) => unknown;
+  /** The product with a tangent for each tensor that is differentiated; the last one lets the graph go. */
+  readonly push: (tangents: readonly Tensor[], last?: boolean) => unknown;
 }
 
 /** Calls a function inside of `around`; products are with respect to the arguments at `argnums`, or to all. */
@@ -54,11 +54,13 @@ export function pushforwardOf(
   const outputs = examples.map((t) => d.output(t));
   const out = d.leadsOut(outputs);
   const paths = pathsBetween(d.inputs, outputs);
-  const push = (tangents: readonly Tensor[]): unknown => {
+  const push = (tangents: readonly Tensor[], last = false): unknown => {
     const starts = tangents.map((t) => d.tangent(t));
     const createGraph = gradMode.enabled && (out || d.leadsOut(starts));
     if (strict && paths.ends.includes(null)) throw texts.jvpIndependent(undefined);
-    const found = gradModes.run(createGraph, "jvp", () => pushedThrough(paths, starts, (meta) => d.dummy(meta)));
+    const found = gradModes.run(createGraph, "jvp", () =>
+      pushedThrough(paths, starts, (meta) => d.dummy(meta), last && !out),
+    );
     let at = 0;
     return mapLeaves(output, () => d.result(found[at] ?? null, outputs[at++] as Tensor));
   };
@@ -131,6 +133,6 @@ export function jvp(...given: unknown[]): unknown {
   checkPrimals(from);
   checkTangents(from as Tensor[], to);
   const { output, aux, push } = pushforwardOf(fn, args, null, isDict(options) ? options : {});
-  const change = push(to);
+  const change = push(to, true);
   return options.hasAux === true ? [output, change, aux] : [output, change];
 }

@@ -98,6 +98,8 @@ class Pushing {
   constructor(
     private readonly paths: Paths,
     private readonly dummy: Dummy,
+    /** Nobody pushes through these nodes again: what they saved goes back at once. */
+    private readonly last: boolean,
   ) {}
 
   run(tangents: readonly Tensor[]): Optional[] {
@@ -140,6 +142,7 @@ class Pushing {
   private step(node: Node): void {
     const given = node.next.map((edge) => this.at(edge));
     if (given.some((t) => t !== null)) this.push(node, given);
+    if (this.last) node.release();
     for (const edge of node.next) this.taken(edge);
   }
 
@@ -192,7 +195,7 @@ class Pushing {
       own,
       there.map((k) => results[k] as Tensor),
     );
-    const found = new Pushing(paths, this.dummy).run(places.map((i) => tangents[i] as Tensor));
+    const found = new Pushing(paths, this.dummy, !createGraph).run(places.map((i) => tangents[i] as Tensor));
     return results.map((_, k) => found[there.indexOf(k)] ?? null);
   };
 }
@@ -247,6 +250,6 @@ function joinAll(nodes: readonly Node[]): void {
 }
 
 /** The tangents of outputs, null for zeros. Recorded where gradients are. */
-export function pushedThrough(paths: Paths, tangents: readonly Tensor[], dummy: Dummy): Optional[] {
-  return new Pushing(paths, dummy).run(tangents);
+export function pushedThrough(paths: Paths, tangents: readonly Tensor[], dummy: Dummy, last: boolean): Optional[] {
+  return new Pushing(paths, dummy, last).run(tangents);
 }
