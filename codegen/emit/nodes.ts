@@ -200,7 +200,7 @@ function emitBody(plan: NodePlan): string[] {
 
 export function emitNodes(model: Model): string {
   const out = [
-    'import { type Gradients, Node } from "../src/autograd/node.ts";',
+    'import { type Gradients, Node, named } from "../src/autograd/node.ts";',
     'import { formulas as F } from "../src/autograd/registry.ts";',
     'import * as S from "../src/autograd/saved.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',
@@ -212,12 +212,10 @@ export function emitNodes(model: Model): string {
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     "",
   ];
-  const plans = model.ops.map((op) => planOf(op, model)).filter((plan) => plan !== null);
-  for (const plan of plans) out.push(...emitMaker(plan));
-  out.push("/** The operator of a class, among those that were made. */");
-  out.push("export function operatorOf(made: unknown): string | undefined {", "  switch (made) {");
-  for (const { className, op } of plans) out.push(`    case made_${className}:`, `      return "${op.fn}";`);
-  out.push("  }", "  return undefined;", "}", "");
+  for (const op of model.ops) {
+    const plan = planOf(op, model);
+    if (plan !== null) out.push(...emitMaker(plan));
+  }
   return out.join("\n");
 }
 
@@ -234,7 +232,7 @@ function emitMaker(plan: NodePlan): string[] {
     "}",
     `let made_${name}: ReturnType<typeof make_${name}> | undefined;`,
     `export function ${name}() {`,
-    `  return (made_${name} ??= make_${name}());`,
+    `  return (made_${name} ??= named(make_${name}(), "${plan.op.fn}"));`,
     "}",
     "",
   ];

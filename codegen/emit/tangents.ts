@@ -166,8 +166,8 @@ function emitPush(plan: NodePlan, model: Model): string[] {
 
 export function emitTangents(model: Model): string {
   const out = [
-    'import type { Gradients, Node, OutputMeta } from "../src/autograd/node.ts";',
     'import * as F from "../src/autograd/formulas.ts";',
+    'import { type Gradients, type Node, type OutputMeta, operatorOf } from "../src/autograd/node.ts";',
     'import * as S from "../src/autograd/saved.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',
     'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
@@ -178,7 +178,7 @@ export function emitTangents(model: Model): string {
     'import type { DType } from "../src/tensor/dtype.ts";',
     'import type { Storage } from "../src/tensor/storage.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
-    'import * as N from "./nodes.ts";',
+    'import type * as N from "./nodes.ts";',
     'import * as O from "./ops.ts";',
     "",
     "type Of<M extends () => abstract new () => Node> = InstanceType<ReturnType<M>>;",
@@ -198,10 +198,7 @@ export function emitTangents(model: Model): string {
   }
   if (zero.length > 0) cases.push(...zero, "      return T.nothing;");
   out.push("/** How tangents go through a node; undefined where that is by its transposition. */");
-  out.push(
-    "export function pushOf(node: Node): PushOfClass | undefined {",
-    "  switch (N.operatorOf(node.constructor)) {",
-  );
+  out.push("export function pushOf(node: Node): PushOfClass | undefined {", "  switch (operatorOf(node)) {");
   out.push(...cases, "  }", "  return undefined;", "}", "");
   return out.join("\n");
 }
