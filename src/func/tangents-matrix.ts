@@ -11,12 +11,12 @@ type Product = (first: Tensor, second: Tensor) => Tensor;
 /** beta * self + alpha * product(first, second) */
 function ofSum(tangents: Tangents, [first, second]: Factors, product: Product, beta: Scalar, alpha: Scalar): Tensor {
   const [ofSelf = null, ofFirst = null, ofSecond = null] = tangents;
+  // Each by itself, as torch does: an infinite factor of both tells.
   const both = plus(
-    ofFirst === null ? null : product(ofFirst, second),
-    ofSecond === null ? null : product(first, ofSecond),
+    ofFirst === null ? null : times(product(ofFirst, second), alpha),
+    ofSecond === null ? null : times(product(first, ofSecond), alpha),
   );
-  const scaled = both === null ? null : times(both, alpha);
-  return plus(ofSelf === null ? null : times(ofSelf, beta), scaled) as Tensor;
+  return plus(ofSelf === null ? null : times(ofSelf, beta), both) as Tensor;
 }
 
 export function addmmTangent(tangents: Tangents, a: Tensor, b: Tensor, beta: Scalar, alpha: Scalar): Tensor {
