@@ -1,6 +1,9 @@
 // Tangents of programs that write in place, through views and views of views, and of nested transforms: drawn at
 // random, and compared with those by transposition and with numeric differences.
 import { expect, test } from "bun:test";
+import { type Gradients, Node } from "../../src/autograd/node.ts";
+import { type Saved, save, unpack } from "../../src/autograd/saved.ts";
+import { connect, record } from "../../src/autograd/tracking.ts";
 import { autograd, cat, func, noGrad, stack, type Tensor, tensor, where } from "../../src/index.ts";
 import { type Forward, scrambled } from "../autograd/gradcheck.ts";
 import { difference, differentiable, numbersOf, transposed } from "./tangent-reference.ts";
@@ -176,4 +179,45 @@ test("what was computed without a record, and tensors of the outside", () => {
   const [x, v] = [matrix(6), matrix(7)];
   const change = func.jvp(f, [x], [v])[1];
   expect(change.tolist()).toEqual(v.mul(outside).tolist());
+});
+
+/** A step that no formula is known of. */
+class Cube extends Node {
+  declare x: Saved;
+  override get name(): string {
+    return "Cube";
+  }
+  override apply([grad = null]: Gradients): Gradients {
+    return [grad === null ? null : grad.mul((unpack(this.x, this) as Tensor).square()).mul(3)];
+  }
+}
+
+function cube(x: Tensor): Tensor {
+  const node = new Cube();
+  connect(node, [x]);
+  node.x = save(x);
+  return record(
+    noGrad(() => x.pow(3)),
+    node,
+  );
+}
+
+test("a step without a formula is transposed", () => {
+  const known = (x: Tensor): Tensor => x.sin().pow(3).mul(x);
+  const own = (x: Tensor): Tensor => cube(x.sin()).mul(x);
+  const [x, v, w] = [matrix(8), matrix(9), matrix(10)];
+  type Of = (f: typeof known) => Tensor;
+  const ways: Record<string, Of> = {
+    once: (f) => func.jvp(f, [x], [v])[1],
+    twice: (f) => func.jvp((y: Tensor) => func.jvp(f, [y], [v])[1], [x], [w])[1],
+    gradients: (f) => func.grad((y: Tensor) => func.jvp(f, [y], [v])[1].sum())(x) as Tensor,
+    columns: (f) => func.jacfwd(f)(x) as Tensor,
+    second: (f) => func.hessian((y: Tensor) => f(y).sum())(x) as unknown as Tensor,
+  };
+  for (const [name, way] of Object.entries(ways))
+    expect([name, difference([way(own)], [way(known)])]).toEqual([name, null]);
+});
+
+test("what no derivative is known of says so", () => {
+  expect(() => func.jvp((y: Tensor) => y.unique(), [matrix(11)], [matrix(12)])).toThrow("unique");
 });
