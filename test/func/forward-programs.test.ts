@@ -221,3 +221,15 @@ test("a step without a formula is transposed", () => {
 test("what no derivative is known of says so", () => {
   expect(() => func.jvp((y: Tensor) => y.unique(), [matrix(11)], [matrix(12)])).toThrow("unique");
 });
+
+test("strided views of examples that are alike have derivatives of their own", () => {
+  const [x, v] = [matrix(13), stack([matrix(14), matrix(15)], 0)];
+  const f = (y: Tensor): Tensor => y.asStrided([2, 3], [4, 1], 1);
+  const forward = func.vmap((t: Tensor) => func.jvp(f, [x], [t])[1])(v) as Tensor;
+  expect(forward.tolist()).toEqual(v.narrow(1, 0, 2).narrow(2, 1, 3).tolist());
+  const back = func.vmap((w: Tensor) => func.grad((y: Tensor) => f(y).mul(f(w)).sum())(x))(v) as Tensor;
+  const wanted = v.clone();
+  wanted.select(1, 2).zero_();
+  wanted.select(2, 0).zero_();
+  expect(back.tolist()).toEqual(wanted.tolist());
+});
