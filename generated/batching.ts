@@ -250,7 +250,7 @@ export const BATCHING: Readonly<Record<string, string>> = {
   "max_pool3d_with_indices": "own Tensor Ints Ints Ints Ints Bool",
   "adaptive_max_pool2d": "own Tensor Ints",
   "adaptive_max_pool3d": "own Tensor Ints",
-  "max_pool_backward": "own Tensor Tensor Ints Int",
+  "max_pool_backward": "own Tensor Tensor Ints Ints Ints Ints Ints Int",
   "avg_pool2d": "own Tensor Ints Ints Ints Bool Bool Int?",
   "avg_pool3d": "own Tensor Ints Ints Ints Bool Bool Int?",
   "avg_pool_backward": "own Tensor Ints Ints Ints Ints Bool Bool Int? Int",

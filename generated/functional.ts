@@ -5962,7 +5962,7 @@ export function norm(input: Tensor, p: string | NormStringArgs): Tensor;
 /** The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions. @torch torch.norm */
 export function norm(input: Tensor | { input: Tensor } & NormArgs): Tensor;
 export function norm(...args: unknown[]): Tensor {
-  if (args.length === 1 && args[0] instanceof Tensor) return O.norm(args[0], 2, null, false, null);
+  if (args.length === 1 && args[0] instanceof Tensor) return O.norm(args[0], null, null, false, null);
   return A.call<Tensor>("norm", $T("norm", [O.norm, O.norm_String]), args);
 }
 
@@ -8740,7 +8740,7 @@ neg [[[["self","Tensor"]],1,1]]
 negative [[[["self","Tensor"]],1,1]]
 nextafter [[[["self","Tensor"],["other","Tensor"]],2,1]]
 nonzero [[[["self","Tensor"]],1,1],[[["self","Tensor"],["asTuple","Bool"]],1,0]]
-norm [[[["self","Tensor"],["p","Scalar?",2],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1],[[["self","Tensor"],["p","String"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
+norm [[[["self","Tensor"],["p","Scalar?",null],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1],[[["self","Tensor"],["p","String"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],4,1]]
 normal [[[["mean","Tensor"],["std","Tensor"],["generator","Generator?",null]],2,1],[[["mean","Tensor"],["std","Float",1],["generator","Generator?",null]],2,1],[[["mean","Float"],["std","Tensor"],["generator","Generator?",null]],2,1],[[["mean","Float"],["std","Float"],["size","Size"],["generator","Generator?",null],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],3,1,true]]
 notEqual [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 ones [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],1,1,true]]

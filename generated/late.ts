@@ -615,10 +615,8 @@ export function formulaOf(name: string): unknown {
       return F.maskedScatterBackward;
     case "maskedSelectBackward":
       return F.maskedSelectBackward;
-    case "maxPoolBackward2d":
-      return F.maxPoolBackward2d;
-    case "maxPoolBackward3d":
-      return F.maxPoolBackward3d;
+    case "maxPoolBackward":
+      return F.maxPoolBackward;
     case "maxPoolDoubleBackward":
       return F.maxPoolDoubleBackward;
     case "meanBackward":

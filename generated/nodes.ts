@@ -2446,7 +2446,6 @@ function make_nll_loss_forward_Backward() {
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
         this.needs(0) ? F.nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1) : null,
-        this.needs(1) ? F.notDerivable("nll_loss_forward") : null,
       ];
     }
     override release(): void {
@@ -2487,7 +2486,6 @@ function make_nll_loss2d_forward_Backward() {
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
         this.needs(0) ? F.nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1) : null,
-        this.needs(1) ? F.notDerivable("nll_loss2d_forward") : null,
       ];
     }
     override release(): void {
@@ -2595,7 +2593,6 @@ function make__binary_cross_entropy_Backward() {
       return [
         this.needs(0) ? F.bceBackward(grad, self, target, weight, reduction) : null,
         this.needs(1) ? F.bceTargetBackward(grad, self, weight, reduction) : null,
-        this.needs(2) ? F.notDerivable("binary_cross_entropy") : null,
       ];
     }
     override release(): void {
@@ -2671,8 +2668,6 @@ function make__binary_cross_entropy_with_logits_Backward() {
       return [
         this.needs(0) ? F.bceLogitsBackward(grad, self, target, weight, posWeight, reduction) : null,
         this.needs(1) ? F.bceLogitsTargetBackward(grad, self, weight, posWeight, reduction) : null,
-        this.needs(2) ? F.notDerivable("binary_cross_entropy_with_logits") : null,
-        this.needs(3) ? F.notDerivable("binary_cross_entropy_with_logits") : null,
       ];
     }
     override release(): void {
@@ -6215,15 +6210,23 @@ function make_max_pool2d_with_indices_Backward() {
     override get name(): string {
       return "MaxPool2DWithIndicesBackward0";
     }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
     declare self: S.Geometry;
     declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, kernelSize, stride, padding, dilation, 2) : null,
       ];
     }
     override release(): void {
@@ -6245,15 +6248,23 @@ function make_max_pool3d_with_indices_Backward() {
     override get name(): string {
       return "MaxPool3DWithIndicesBackward0";
     }
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
     declare self: S.Geometry;
     declare result1: S.Saved;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;
       if (!grad) return this.nothing();
+      const dilation = this.dilation;
+      const kernelSize = this.kernelSize;
+      const padding = this.padding;
+      const stride = this.stride;
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, kernelSize, stride, padding, dilation, 3) : null,
       ];
     }
     override release(): void {
@@ -6283,7 +6294,7 @@ function make_adaptive_max_pool2d_Backward() {
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward2d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, [], [], [], [], 2) : null,
       ];
     }
     override release(): void {
@@ -6313,7 +6324,7 @@ function make_adaptive_max_pool3d_Backward() {
       const self = this.self;
       const result1 = S.unpack(this.result1, this) as Tensor;
       return [
-        this.needs(0) ? F.maxPoolBackward3d(grad, result1, self.shape) : null,
+        this.needs(0) ? F.maxPoolBackward(grad, result1, self.shape, [], [], [], [], 3) : null,
       ];
     }
     override release(): void {
@@ -6337,6 +6348,10 @@ function make_max_pool_backward_Backward() {
     }
     declare indices: S.Saved;
     declare inputSize: readonly number[];
+    declare kernelSize: readonly number[];
+    declare stride: readonly number[];
+    declare padding: readonly number[];
+    declare dilation: readonly number[];
     declare dims: number;
     override apply(grads: Gradients): Gradients {
       const grad = grads[0] as Tensor;

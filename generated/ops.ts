@@ -499,17 +499,20 @@ export function gelu_tanh(self: Tensor): Tensor {
   return $T.record(r, node);
 }
 
+export const P_silu = { name: "silu", kernel: $K.activation_silu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":127039,"kernel":"silu_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function silu(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("silu", silu), [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("silu", out, [self]);
-    return $T.finishOut($activations.silu(self, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.unary(P_silu, self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $activations.silu(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_silu, self, undefined, false);
   const node = new ($N.silu_Backward())();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = $activations.silu(self, undefined, false);
+  const r = $pointwise.unary(P_silu, self, undefined, false);
+  $T.requireReal("silu", r);
   return $T.record(r, node);
 }
 
@@ -519,18 +522,19 @@ export function silu_(self: Tensor): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    $activations.silu(self, self, true);
+    $pointwise.unary(P_silu, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $T.requireReal("silu", self);
   const node = new ($N.silu_Backward())();
   $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
   node.self = $T.saveOriginal(self);
-  $activations.silu(self, self, true);
+  $pointwise.unary(P_silu, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1080,6 +1084,7 @@ export function _embedding(weight: Tensor, indices: Tensor, paddingIdx: number, 
   node.scaleGradByFreq = scaleGradByFreq;
   node.weight = $S.geometry(weight);
   const r = $indexing.embedding(weight, indices, paddingIdx, scaleGradByFreq);
+  $T.requireReal("embedding", r);
   return $T.record(r, node);
 }
 
@@ -1338,6 +1343,7 @@ export function scatter_reduce_two(self: Tensor, dim: number, index: Tensor, src
   node.reduce = reduce;
   node.includeSelf = includeSelf;
   const r = $indexing.scatterReduce(self, dim, index, src, reduce, includeSelf, undefined, false);
+  $T.requireReal("scatter_reduce", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -1350,6 +1356,7 @@ export function scatter_reduce_two_(self: Tensor, dim: number, index: Tensor, sr
     return self;
   }
   $T.checkInplace(self, [index, src]);
+  $T.requireReal("scatter_reduce", self);
   const node = new ($N.scatter_reduce_two_Backward())();
   $T.connect(node, [self, src]);
   node.self = $T.saveOriginal(self);
@@ -1381,6 +1388,7 @@ export function index_reduce(self: Tensor, dim: number, index: Tensor, source: T
   node.reduce = reduce;
   node.includeSelf = includeSelf;
   const r = $indexing.indexReduce(self, dim, index, source, reduce, includeSelf, undefined, false);
+  $T.requireReal("index_reduce", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -1393,6 +1401,7 @@ export function index_reduce_(self: Tensor, dim: number, index: Tensor, source: 
     return self;
   }
   $T.checkInplace(self, [index, source]);
+  $T.requireReal("index_reduce", self);
   const node = new ($N.index_reduce_Backward())();
   $T.connect(node, [self, source]);
   node.self = $T.saveOriginal(self);
@@ -2093,11 +2102,12 @@ export function flipud(self: Tensor): Tensor {
 
 export function nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number): Named<readonly ["output","total_weight"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss_forward", nll_loss_forward), [self, target, weight, reduction, ignoreIndex]); if (r !== $A.PROCEED) return r as Named<readonly ["output","total_weight"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(weight)))) return $likelihood.nllLoss(self, target, weight, reduction, ignoreIndex);
+  if (gradMode.enabled) $T.requireConstants("nll_loss_forward", [["weight", weight]]);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $likelihood.nllLoss(self, target, weight, reduction, ignoreIndex);
   const node = new ($N.nll_loss_forward_Backward())();
-  $T.connect(node, [self, weight]);
-  node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) ? $S.save(weight) : null;
+  $T.connect(node, [self]);
+  node.target = $S.save(target);
+  node.weight = $S.save(weight);
   node.reduction = reduction;
   node.ignoreIndex = ignoreIndex;
   node.self = $S.geometry(self);
@@ -2108,11 +2118,12 @@ export function nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | 
 
 export function nll_loss2d_forward(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number, ignoreIndex: number): Named<readonly ["output","total_weight"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nll_loss2d_forward", nll_loss2d_forward), [self, target, weight, reduction, ignoreIndex]); if (r !== $A.PROCEED) return r as Named<readonly ["output","total_weight"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(weight)))) return $likelihood.nllLoss2d(self, target, weight, reduction, ignoreIndex);
+  if (gradMode.enabled) $T.requireConstants("nll_loss2d_forward", [["weight", weight]]);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $likelihood.nllLoss2d(self, target, weight, reduction, ignoreIndex);
   const node = new ($N.nll_loss2d_forward_Backward())();
-  $T.connect(node, [self, weight]);
-  node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) ? $S.save(weight) : null;
+  $T.connect(node, [self]);
+  node.target = $S.save(target);
+  node.weight = $S.save(weight);
   node.reduction = reduction;
   node.ignoreIndex = ignoreIndex;
   node.self = $S.geometry(self);
@@ -2165,12 +2176,13 @@ export function nn_functional_cross_entropy(input: Tensor, target: Tensor, weigh
 
 export function _binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_binary_cross_entropy", _binary_cross_entropy), [self, target, weight, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target) || $T.tracks(weight)))) return $likelihood.bce(self, target, weight, reduction);
+  if (gradMode.enabled) $T.requireConstants("binary_cross_entropy", [["weight", weight]]);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $likelihood.bce(self, target, weight, reduction);
   const node = new ($N._binary_cross_entropy_Backward())();
-  $T.connect(node, [self, target, weight]);
-  node.self = node.needs(0) || node.needs(1) ? $S.save(self) : null;
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
   node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
+  node.weight = $S.save(weight);
   node.reduction = reduction;
   const r = $likelihood.bce(self, target, weight, reduction);
   return $T.record(r, node);
@@ -2200,13 +2212,14 @@ export function nn_functional_binary_cross_entropy(input: Tensor, target: Tensor
 
 export function _binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Tensor | null, posWeight: Tensor | null, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_binary_cross_entropy_with_logits", _binary_cross_entropy_with_logits), [self, target, weight, posWeight, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target) || $T.tracks(weight) || $T.tracks(posWeight)))) return $likelihood.bceLogits(self, target, weight, posWeight, reduction);
+  if (gradMode.enabled) $T.requireConstants("binary_cross_entropy_with_logits", [["weight", weight], ["pos_weight", posWeight]]);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $likelihood.bceLogits(self, target, weight, posWeight, reduction);
   const node = new ($N._binary_cross_entropy_with_logits_Backward())();
-  $T.connect(node, [self, target, weight, posWeight]);
-  node.self = node.needs(0) || node.needs(1) ? $S.save(self) : null;
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
   node.target = node.needs(0) ? $S.save(target) : null;
-  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
-  node.posWeight = node.needs(0) || node.needs(1) ? $S.save(posWeight) : null;
+  node.weight = $S.save(weight);
+  node.posWeight = $S.save(posWeight);
   node.reduction = reduction;
   const r = $likelihood.bceLogits(self, target, weight, posWeight, reduction);
   return $T.record(r, node);
@@ -2302,6 +2315,7 @@ export function nn_functional_soft_margin_loss(input: Tensor, target: Tensor, si
 
 export function _soft_margin_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("_soft_margin_loss", _soft_margin_loss), [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (gradMode.enabled) $T.requireConstants("soft_margin_loss", [["target", target]]);
   if (!(gradMode.enabled && (requiresGrad(self)))) return $losses.softMarginLoss(self, target, reduction);
   const node = new ($N._soft_margin_loss_Backward())();
   $T.connect(node, [self]);
@@ -2861,6 +2875,7 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $softmax.softmax(self, dim, undefined);
+  $T.requireReal("_softmax", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -2877,6 +2892,7 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $softmax.logSoftmax(self, dim, undefined);
+  $T.requireReal("_log_softmax", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -6233,6 +6249,10 @@ export function max_pool2d_with_indices(self: Tensor, kernelSize: readonly numbe
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
   const node = new ($N.max_pool2d_with_indices_Backward())();
   $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.self = $S.geometry(self);
   const r = $pooling.maxPool2d(self, kernelSize, stride, padding, dilation, ceilMode);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
@@ -6244,6 +6264,10 @@ export function max_pool3d_with_indices(self: Tensor, kernelSize: readonly numbe
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
   const node = new ($N.max_pool3d_with_indices_Backward())();
   $T.connect(node, [self]);
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.self = $S.geometry(self);
   const r = $pooling.maxPool3d(self, kernelSize, stride, padding, dilation, ceilMode);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
@@ -6272,15 +6296,19 @@ export function adaptive_max_pool3d(self: Tensor, outputSize: readonly number[])
   return $T.record(r, node, [1]);
 }
 
-export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], dims: number): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize: readonly number[], kernelSize: readonly number[], stride: readonly number[], padding: readonly number[], dilation: readonly number[], dims: number): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("max_pool_backward", max_pool_backward), [gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   const node = new ($N.max_pool_backward_Backward())();
   $T.connect(node, [gradOutput]);
   node.indices = $S.save(indices);
   node.inputSize = inputSize;
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.dims = dims;
-  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, dims);
+  const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   return $T.record(r, node);
 }
 
@@ -6341,6 +6369,7 @@ export function _adaptive_avg_pool2d(self: Tensor, outputSize: readonly number[]
   node.outputSize = outputSize;
   node.self = $S.geometry(self);
   const r = $pooling.adaptiveAvgPool2d(self, outputSize);
+  $T.requireReal("_adaptive_avg_pool2d", r);
   return $T.record(r, node);
 }
 
@@ -6352,6 +6381,7 @@ export function _adaptive_avg_pool3d(self: Tensor, outputSize: readonly number[]
   node.outputSize = outputSize;
   node.self = $S.geometry(self);
   const r = $pooling.adaptiveAvgPool3d(self, outputSize);
+  $T.requireReal("_adaptive_avg_pool3d", r);
   return $T.record(r, node);
 }
 
@@ -7148,6 +7178,7 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
   node.dim = dim;
   node.keepdim = keepdim;
   const r = $reduce_extremes.amax(self, dim, keepdim, undefined);
+  $T.requireReal("amax", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -7165,6 +7196,7 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
   node.dim = dim;
   node.keepdim = keepdim;
   const r = $reduce_extremes.amin(self, dim, keepdim, undefined);
+  $T.requireReal("amin", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -7572,6 +7604,7 @@ export function cummax(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $reduce_scan.cummax(self, dim, undefined);
+  $T.requireReal("cummax", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -7588,6 +7621,7 @@ export function cummin(self: Tensor, dim: number, out?: readonly Tensor[]): Name
   node.dim = dim;
   node.self = $S.geometry(self);
   const r = $reduce_scan.cummin(self, dim, undefined);
+  $T.requireReal("cummin", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8191,6 +8225,7 @@ export function median(self: Tensor): Tensor {
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.median(self);
+  $T.requireReal("median", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -8208,6 +8243,7 @@ export function median_dim(self: Tensor, dim: number, keepdim: boolean, out?: re
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.medianDim(self, dim, keepdim, undefined);
+  $T.requireReal("median", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8219,6 +8255,7 @@ export function nanmedian(self: Tensor): Tensor {
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $order_statistics.nanmedian(self);
+  $T.requireReal("nanmedian", r);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -8236,6 +8273,7 @@ export function nanmedian_dim(self: Tensor, dim: number, keepdim: boolean, out?:
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.nanmedianDim(self, dim, keepdim, undefined);
+  $T.requireReal("nanmedian", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8253,6 +8291,7 @@ export function mode(self: Tensor, dim: number, keepdim: boolean, out?: readonly
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.mode(self, dim, keepdim, undefined);
+  $T.requireReal("mode", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -8270,6 +8309,7 @@ export function kthvalue(self: Tensor, k: number, dim: number, keepdim: boolean,
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
   const r = $order_statistics.kthvalue(self, k, dim, keepdim, undefined);
+  $T.requireReal("kthvalue", r[0] as Tensor);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -9226,10 +9266,10 @@ triu_indices ["triu_indices","triuIndices","","factory",["row","col","offset","d
 _foreach_add_List ["_foreach_add","_foreachAdd","List","op",["self","other","alpha","out"],[[0,1],[3],[]]]
 _foreach_mul_Scalar_ ["_foreach_mul_","_foreachMul","Scalar","op",["self","scalar"],[[0],[0],[]]]
 _foreach_zero_ ["_foreach_zero_","_foreachZero","","op",["self"],[[0],[0],[]]]
-_fused_adam_ ["_fused_adam_","_fusedAdam","","op",["self","grads","expAvgs","expAvgSqs","maxExpAvgSqs","stateSteps","lr","beta1","beta2","weightDecay","eps","amsgrad","maximize","decoupled"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
+_fused_adam_ ["_fused_adam_","_fusedAdam","","op",["self","grads","expAvgs","expAvgSqs","maxExpAvgSqs","stateSteps","lr","beta1","beta2","weightDecay","eps","amsgrad","maximize","decoupled"]]
 _fused_sgd_ ["_fused_sgd_","_fusedSgd","","op",["self","grads","momentumBufferList","weightDecay","momentum","lr","dampening","nesterov","maximize","isFirstStep"],[[0,1,2],[0,2],[]]]
-_fused_adagrad_ ["_fused_adagrad_","_fusedAdagrad","","op",["self","grads","stateSums","stateSteps","lr","lrDecay","weightDecay","eps","maximize"],[[0,1,2,3],[0,2,3],[]]]
-_fused_rmsprop_ ["_fused_rmsprop_","_fusedRmsprop","","op",["self","grads","squareAvgs","momentumBufferList","gradAvgs","stateSteps","lr","alpha","eps","weightDecay","momentum","centered","maximize"],[[0,1,2,3,4,5],[0,2,3,4,5],[]]]
+_fused_adagrad_ ["_fused_adagrad_","_fusedAdagrad","","op",["self","grads","stateSums","stateSteps","lr","lrDecay","weightDecay","eps","maximize"]]
+_fused_rmsprop_ ["_fused_rmsprop_","_fusedRmsprop","","op",["self","grads","squareAvgs","momentumBufferList","gradAvgs","stateSteps","lr","alpha","eps","weightDecay","momentum","centered","maximize"]]
 scatter_reduce_two ["scatter_reduce","scatterReduce","two","op",["self","dim","index","src","reduce","includeSelf","out"],[[0,3],[6],[2]],null,["scatter_reduce_two","scatter_reduce_out_two_out"]]
 scatter_reduce_two_ ["scatter_reduce_","scatterReduce","two","op",["self","dim","index","src","reduce","includeSelf"],[[0,3],[0],[2]],null,["scatter_reduce__two"]]
 index_reduce ["index_reduce","indexReduce","","op",["self","dim","index","source","reduce","includeSelf","out"],[[0,3],[6],[2]],null,["index_reduce","index_reduce_out_out"]]
@@ -9577,7 +9617,7 @@ max_pool2d_with_indices ["max_pool2d_with_indices","maxPool2dWithIndices","","op
 max_pool3d_with_indices ["max_pool3d_with_indices","maxPool3dWithIndices","","op",["self","kernelSize","stride","padding","dilation","ceilMode"]]
 adaptive_max_pool2d ["adaptive_max_pool2d","adaptiveMaxPool2d","","op",["self","outputSize"]]
 adaptive_max_pool3d ["adaptive_max_pool3d","adaptiveMaxPool3d","","op",["self","outputSize"]]
-max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","dims"],[[0,1],[],[]]]
+max_pool_backward ["max_pool_backward","maxPoolBackward","","op",["gradOutput","indices","inputSize","kernelSize","stride","padding","dilation","dims"],[[0,1],[],[]]]
 avg_pool2d ["avg_pool2d","avgPool2d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
 avg_pool3d ["avg_pool3d","avgPool3d","","op",["self","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride"]]
 avg_pool_backward ["avg_pool_backward","avgPoolBackward","","op",["gradOutput","inputSize","kernelSize","stride","padding","ceilMode","countIncludePad","divisorOverride","dims"]]

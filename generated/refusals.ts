@@ -69,7 +69,6 @@ export const REFUSALS = {
   round_vml_cpu: {"dtypes":101377,"kernel":"round_vml_cpu","text":null,"error":"NotImplementedError","all":null},
   searchsorted_out_cpu: {"dtypes":130049,"kernel":"searchsorted_out_cpu","text":null,"error":"NotImplementedError","all":null},
   signbit_cpu: {"dtypes":98304,"kernel":"signbit_cpu","text":null,"error":"NotImplementedError","all":null},
-  silu_cpu: {"dtypes":127039,"kernel":"silu_cpu","text":null,"error":"NotImplementedError","all":null},
   smooth_l1_cpu: {"dtypes":130111,"kernel":"smooth_l1_cpu","text":null,"error":"NotImplementedError","all":null},
   softshrink_check: {"dtypes":130111,"kernel":"softshrink_check","text":null,"error":"NotImplementedError","all":null},
   trigamma: {"dtypes":101376,"kernel":"trigamma","text":null,"error":"NotImplementedError","all":null},

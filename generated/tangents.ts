@@ -971,45 +971,21 @@ function push_rot90(node: Of<typeof N.rot90_Backward>, tangents: Tangents): Push
 }
 
 function push_nll_loss_forward(node: Of<typeof N.nll_loss_forward_Backward>, tangents: Tangents): Pushed {
-  let sum: Tensor | null = null;
-  {
-    const tangent = tangents[0] ?? null;
-    if (tangent !== null) {
-      const ignoreIndex = node.ignoreIndex;
-      const reduction = node.reduction;
-      const target = S.unpack(node.target, node) as Tensor;
-      const weight = S.unpack(node.weight, node) as Tensor | null;
-      sum = T.plus(sum, T.nllTangent(tangent, target, weight, reduction, ignoreIndex, false));
-    }
-  }
-  {
-    const tangent = tangents[1] ?? null;
-    if (tangent !== null) {
-      sum = T.plus(sum, F.notDerivable("nll_loss_forward"));
-    }
-  }
-  return sum;
+  const tangent = tangents[0] as Tensor;
+  const ignoreIndex = node.ignoreIndex;
+  const reduction = node.reduction;
+  const target = S.unpack(node.target, node) as Tensor;
+  const weight = S.unpack(node.weight, node) as Tensor | null;
+  return T.nllTangent(tangent, target, weight, reduction, ignoreIndex, false);
 }
 
 function push_nll_loss2d_forward(node: Of<typeof N.nll_loss2d_forward_Backward>, tangents: Tangents): Pushed {
-  let sum: Tensor | null = null;
-  {
-    const tangent = tangents[0] ?? null;
-    if (tangent !== null) {
-      const ignoreIndex = node.ignoreIndex;
-      const reduction = node.reduction;
-      const target = S.unpack(node.target, node) as Tensor;
-      const weight = S.unpack(node.weight, node) as Tensor | null;
-      sum = T.plus(sum, T.nllTangent(tangent, target, weight, reduction, ignoreIndex, true));
-    }
-  }
-  {
-    const tangent = tangents[1] ?? null;
-    if (tangent !== null) {
-      sum = T.plus(sum, F.notDerivable("nll_loss2d_forward"));
-    }
-  }
-  return sum;
+  const tangent = tangents[0] as Tensor;
+  const ignoreIndex = node.ignoreIndex;
+  const reduction = node.reduction;
+  const target = S.unpack(node.target, node) as Tensor;
+  const weight = S.unpack(node.weight, node) as Tensor | null;
+  return T.nllTangent(tangent, target, weight, reduction, ignoreIndex, true);
 }
 
 function push_nll_loss_backward(node: Of<typeof N.nll_loss_backward_Backward>, tangents: Tangents): Pushed {
@@ -1051,12 +1027,6 @@ function push__binary_cross_entropy(node: Of<typeof N._binary_cross_entropy_Back
       const self = S.unpack(node.self, node) as Tensor;
       const weight = S.unpack(node.weight, node) as Tensor | null;
       sum = T.plus(sum, T.reduced(F.bceTargetBackward(tangent, self, weight, 0), reduction));
-    }
-  }
-  {
-    const tangent = tangents[2] ?? null;
-    if (tangent !== null) {
-      sum = T.plus(sum, F.notDerivable("binary_cross_entropy"));
     }
   }
   return sum;
@@ -1116,18 +1086,6 @@ function push__binary_cross_entropy_with_logits(node: Of<typeof N._binary_cross_
       const self = S.unpack(node.self, node) as Tensor;
       const weight = S.unpack(node.weight, node) as Tensor | null;
       sum = T.plus(sum, T.reduced(F.bceLogitsTargetBackward(tangent, self, weight, posWeight, 0), reduction));
-    }
-  }
-  {
-    const tangent = tangents[2] ?? null;
-    if (tangent !== null) {
-      sum = T.plus(sum, F.notDerivable("binary_cross_entropy_with_logits"));
-    }
-  }
-  {
-    const tangent = tangents[3] ?? null;
-    if (tangent !== null) {
-      sum = T.plus(sum, F.notDerivable("binary_cross_entropy_with_logits"));
     }
   }
   return sum;
@@ -2487,10 +2445,14 @@ function push_adaptive_max_pool3d(node: Of<typeof N.adaptive_max_pool3d_Backward
 
 function push_max_pool_backward(node: Of<typeof N.max_pool_backward_Backward>, tangents: Tangents): Pushed {
   const tangent = tangents[0] as Tensor;
+  const dilation = node.dilation;
   const dims = node.dims;
   const indices = S.unpack(node.indices, node) as Tensor;
   const inputSize = node.inputSize;
-  return O.max_pool_backward(tangent, indices, inputSize, dims);
+  const kernelSize = node.kernelSize;
+  const padding = node.padding;
+  const stride = node.stride;
+  return O.max_pool_backward(tangent, indices, inputSize, kernelSize, stride, padding, dilation, dims);
 }
 
 function push_avg_pool2d(node: Of<typeof N.avg_pool2d_Backward>, tangents: Tangents): Pushed {

@@ -372,6 +372,11 @@ export function noAutogradForDtype(op: string | undefined, dtype: Part): Runtime
   return new RuntimeError(`Autograd not support dtype: ${part(dtype)}`, { op, code: "runtime" });
 }
 
+/** The function '{fn}' is not differentiable with respect to argument '{name}'. This input cannot have requires_grad True. */
+export function argumentNotDifferentiable(op: string | undefined, fn: Part, name: Part): RuntimeError {
+  return new RuntimeError(`The function '${part(fn)}' is not differentiable with respect to argument '${part(name)}'. This input cannot have requires_grad True.`, { op, code: "runtime" });
+}
+
 /** {op} does not support automatic differentiation for outputs with complex dtype. */
 export function complexNotDifferentiable(op: string): NotImplementedError {
   return new NotImplementedError(`${op} does not support automatic differentiation for outputs with complex dtype.`, { op, code: "not_implemented" });
@@ -1322,14 +1327,54 @@ export function embeddingWeight(op: string | undefined): RuntimeError {
   return new RuntimeError(`'weight' must be 2-D`, { op, code: "shape" });
 }
 
-/** Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.{got}Tensor instead (while checking arguments for embedding). Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
+/** Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {got} instead (while checking arguments for embedding). Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function embeddingIndices(op: string | undefined, got: Part): RuntimeError {
-  return new RuntimeError(`Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.${part(got)}Tensor instead (while checking arguments for embedding). Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "dtype" });
+  return new RuntimeError(`Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got ${part(got)} instead (while checking arguments for embedding). Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "dtype" });
 }
 
-/** Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.{got}Tensor instead (while checking arguments for embedding_bag). Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
+/** Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {got} instead (while checking arguments for embedding_bag). Plain numbers are float32: write a list, [0, 1], or dtype: "int64". */
 export function bagIndices(op: string | undefined, got: Part): RuntimeError {
-  return new RuntimeError(`Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.${part(got)}Tensor instead (while checking arguments for embedding_bag). Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "dtype" });
+  return new RuntimeError(`Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got ${part(got)} instead (while checking arguments for embedding_bag). Plain numbers are float32: write a list, [0, 1], or dtype: "int64".`, { op, code: "dtype" });
+}
+
+/** Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got {got} instead (while checking arguments for embedding_bag) */
+export function bagWeight(op: string | undefined, got: Part): RuntimeError {
+  return new RuntimeError(`Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got ${part(got)} instead (while checking arguments for embedding_bag)`, { op, code: "dtype" });
+}
+
+/** weight has to be a 2D Tensor, but got Tensor of dimension {rank} */
+export function bagWeightRank(op: string | undefined, rank: Part): ValueError {
+  return new ValueError(`weight has to be a 2D Tensor, but got Tensor of dimension ${part(rank)}`, { op, code: "value" });
+}
+
+/** Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type {weight} does not equal {samples} (while checking arguments for embedding_bag) */
+export function bagSampleDtype(op: string | undefined, weight: Part, samples: Part): RuntimeError {
+  return new RuntimeError(`Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type ${part(weight)} does not equal ${part(samples)} (while checking arguments for embedding_bag)`, { op, code: "dtype" });
+}
+
+/** padding_idx must be within the number of embeddings, -{rows} through {last}, but got {row} */
+export function bagPadding(op: string | undefined, rows: Part, last: Part, row: Part): RuntimeError {
+  return new RuntimeError(`padding_idx must be within the number of embeddings, -${part(rows)} through ${part(last)}, but got ${part(row)}`, { op, code: "runtime" });
+}
+
+/** Index {at} of input takes value {row} which is not in the valid range [0, {rows}) */
+export function bagRow(op: string | undefined, at: Part, row: Part, rows: Part): RuntimeError {
+  return new RuntimeError(`Index ${part(at)} of input takes value ${part(row)} which is not in the valid range [0, ${part(rows)})`, { op, code: "index" });
+}
+
+/** embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {row} */
+export function bagRowOfLargest(op: string | undefined, row: Part): RuntimeError {
+  return new RuntimeError(`embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ${part(row)}`, { op, code: "index" });
+}
+
+/** All tensors must have the same dtype, got {facts} */
+export function bilinearDtypes(op: string | undefined, facts: Part): RuntimeError {
+  return new RuntimeError(`All tensors must have the same dtype, got ${part(facts)}`, { op, code: "dtype" });
+}
+
+/** number of dimensions must match */
+export function bilinearWeight(op: string | undefined): RuntimeError {
+  return new RuntimeError(`number of dimensions must match`, { op, code: "shape" });
 }
 
 /** offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first} */
@@ -1400,11 +1445,6 @@ export function oneHotNegative(op: string | undefined): RuntimeError {
 /** Class values must be smaller than num_classes. */
 export function oneHotTooLarge(op: string | undefined): RuntimeError {
   return new RuntimeError(`Class values must be smaller than num_classes.`, { op, code: "runtime" });
-}
-
-/** num_classes should be positive */
-export function oneHotClasses(op: string | undefined): RuntimeError {
-  return new RuntimeError(`num_classes should be positive`, { op, code: "runtime" });
 }
 
 /** bilinear(): input dimensions do not match: got {first} and {second} */
@@ -1952,6 +1992,11 @@ export function scatterIndexOutOfBounds(op: string | undefined, index: Part, dim
   return new RuntimeError(`index ${part(index)} is out of bounds for dimension ${part(dim)} with size ${part(size)}`, { op, code: "index" });
 }
 
+/** kl_div: {kind} inputs not supported. */
+export function klDivKind(op: string | undefined, kind: Part): RuntimeError {
+  return new RuntimeError(`kl_div: ${part(kind)} inputs not supported.`, { op, code: "dtype" });
+}
+
 /** Target {target} is out of bounds. */
 export function classOutOfBounds(op: string | undefined, target: Part): IndexError {
   return new IndexError(`Target ${part(target)} is out of bounds.`, { op, code: "index" });
@@ -2042,9 +2087,9 @@ export function crossEntropyWeights(op: string | undefined, classes: Part, shape
   return new RuntimeError(`cross_entropy: weight tensor should be defined either for all ${part(classes)} classes or no classes but got weight tensor of shape: ${part(shape)}`, { op, code: "shape" });
 }
 
-/** all elements of input should be between 0 and 1 */
-export function notProbabilities(op: string | undefined): RuntimeError {
-  return new RuntimeError(`all elements of input should be between 0 and 1`, { op, code: "runtime" });
+/** all elements of {which} should be between 0 and 1 */
+export function notProbabilities(op: string | undefined, which: Part): RuntimeError {
+  return new RuntimeError(`all elements of ${part(which)} should be between 0 and 1`, { op, code: "runtime" });
 }
 
 /** Using a target size (torch.Size({target})) that is different to the input size (torch.Size({input})) is deprecated. Please ensure they have the same size. */
@@ -2345,11 +2390,6 @@ export function runningOfInstances(op: string | undefined): RuntimeError {
 /** {name} should contain {wanted} elements not {got} */
 export function elementsOfChannels(op: string | undefined, name: Part, wanted: Part, got: Part): RuntimeError {
   return new RuntimeError(`${part(name)} should contain ${part(wanted)} elements not ${part(got)}`, { op, code: "shape_mismatch" });
-}
-
-/** The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input cannot have requires_grad True. */
-export function runningNotDifferentiable(op: string | undefined, name: Part): RuntimeError {
-  return new RuntimeError(`The function 'native_batch_norm' is not differentiable with respect to argument '${part(name)}'. This input cannot have requires_grad True.`, { op, code: "runtime" });
 }
 
 /** Expected query, key, and value to have the same dtype, but got query.dtype: {query} key.dtype: {key} and value.dtype: {value} instead. */
@@ -4107,9 +4147,9 @@ export function selectOutOfRange(op: string | undefined, index: Part, shape: Par
   return new IndexError(`select(): index ${part(index)} out of range for tensor of size ${part(shape)} at dimension ${part(dim)}`, { op, code: "index" });
 }
 
-/** slice() cannot be applied to a 0-dim tensor. */
-export function sliceOfScalar(op: string | undefined): RuntimeError {
-  return new RuntimeError(`slice() cannot be applied to a 0-dim tensor.`, { op, code: "runtime" });
+/** slice step must be positive */
+export function sliceStep(op: string | undefined): RuntimeError {
+  return new RuntimeError(`slice step must be positive`, { op, code: "runtime" });
 }
 
 /** diagonal dimensions cannot be identical {dim1}, {dim2} */

@@ -178,6 +178,11 @@ const gpu_families = [_][]const u8{
     "sort",
     "loss",
     "matmul",
+    "convolution",
+    "foreach",
+    "normalization",
+    "pooling",
+    "sampling",
     "random",
     "range",
 };

@@ -218,6 +218,19 @@ function givingUp(call: string, type: string): string[] {
   ];
 }
 
+/** Statements that refuse arguments which require gradients and have none. */
+function constants(op: Op): string[] {
+  if (op.constants === undefined) return [];
+  const list = op.constants.map((name) => `["${name}", ${camel(name)}]`);
+  return [`  if (gradMode.enabled) $T.requireConstants("${op.name.replace(/^_/, "")}", [${list.join(", ")}]);`];
+}
+
+/** The statement that refuses a complex result of an operator that autograd follows. */
+function realGradients({ realGradients, name }: Op, result: string): string[] {
+  if (!realGradients) return [];
+  return [`  $T.requireReal("${realGradients === true ? name : realGradients}", ${result});`];
+}
+
 function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
   const withOut = has(op, "out");
   const outName = withOut ? "out" : "undefined";
@@ -238,9 +251,10 @@ function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
     const leaf = op.kind === "factory" && op.args.some((a) => a.name === "requiresGrad");
     lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
   } else {
-    lines.push(`  if (!(${tracked(plan)})) return ${call};`);
+    lines.push(...constants(op), `  if (!(${tracked(plan)})) return ${call};`);
     for (const s of [...connecting(plan, false), ...saving(plan, false)]) lines.push(`  ${s}`);
     lines.push(`  const r = ${call};`);
+    lines.push(...realGradients(op, isMulti(op) ? "r[0] as Tensor" : "r"));
     for (const s of afterCall(plan, "r")) lines.push(`  ${s}`);
     const finish = op.kind === "view" ? "$T.recordView" : "$T.record";
     const skip = op.nonDifferentiable ? `, ${JSON.stringify(op.nonDifferentiable)}` : "";
@@ -312,7 +326,13 @@ function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
   lines.push(`  if (!(${tracked(plan)})) {`, ...write.map((w) => `  ${w}`), `    ${call};`);
   lines.push(`    ${self}._version.value++;`, `    return ${self};`, "  }");
   const [before, after] = [connecting(plan, true), saving(plan, true)];
-  lines.push(`  ${check}`, ...before.map((s) => `  ${s}`), ...write, ...after.map((s) => `  ${s}`));
+  lines.push(
+    `  ${check}`,
+    ...realGradients(op, self),
+    ...before.map((s) => `  ${s}`),
+    ...write,
+    ...after.map((s) => `  ${s}`),
+  );
   lines.push(`  ${call};`, `  ${self}._version.value++;`);
   lines.push(`  $T.${geometryOnly ? "rebaseView" : "rebaseHistory"}(${self}, node);`);
   for (const s of afterCall(plan, self)) lines.push(`  ${s}`);

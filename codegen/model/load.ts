@@ -75,7 +75,7 @@ const KNOWN = new Set(
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
     "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases also " +
-    "example inplaceExample throws ofDtype direct writes"
+    "example inplaceExample throws ofDtype direct writes constants realGradients"
   ).split(" "),
 );
 

@@ -196,6 +196,10 @@ export interface OpSchema {
   readonly mayCopy?: boolean;
   /** Results that carry no gradient, by index. */
   readonly nonDifferentiable?: readonly number[];
+  /** Arguments without formulas that may not require gradients. */
+  readonly constants?: readonly string[];
+  /** Complex results have no gradients; a text is what torch calls the operator. */
+  readonly realGradients?: boolean | string;
   /** Only the in-place form has a gradient: the plain result is of bools. */
   readonly inplaceGradOnly?: boolean;
   /** Arguments kept whole although the formulas read only their shapes, as in torch: writes to them are refused. */

@@ -34,9 +34,9 @@ export const ops = [
   {
     ...both,
     name: "silu",
+    realGradients: true,
     kernels: { cpu: ["activation.silu"] },
     fast: floats,
-    impl: "activations.silu",
     refuses: [{ dtypes: ["bool", "integral", "float8_e4m3fn", "float8_e5m2"], kernel: "silu_cpu" }],
     node: "SiluBackward0",
     doc: "x sigmoid(x).",

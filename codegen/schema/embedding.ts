@@ -16,6 +16,7 @@ export const ops = [
     name: "_embedding",
     batch: "own",
     args: { weight: "Tensor", indices: "Tensor", padding_idx: "Int", scale_grad_by_freq: "Bool" },
+    realGradients: "embedding",
     kernels: { cpu: ["index.get"] },
     impl: "indexing.embedding",
     node: "EmbeddingBackward0",

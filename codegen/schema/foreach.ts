@@ -46,6 +46,8 @@ export const ops = [
   {
     ...step,
     name: "_fused_adam",
+    // Numbers of steps may lie on the host.
+    anyDevice: true,
     args: {
       self: "TensorList",
       grads: "TensorList",
@@ -90,6 +92,8 @@ export const ops = [
   {
     ...step,
     name: "_fused_adagrad",
+    // Numbers of steps may lie on the host.
+    anyDevice: true,
     args: { self: "TensorList", grads: "TensorList", state_sums: "TensorList", state_steps: "TensorList" },
     kwargs: { lr: "Float", lr_decay: "Float", weight_decay: "Float", eps: "Float", maximize: "Bool" },
     writes: ["state_sums", "state_steps"],
@@ -100,6 +104,8 @@ export const ops = [
   {
     ...step,
     name: "_fused_rmsprop",
+    // Numbers of steps may lie on the host.
+    anyDevice: true,
     args: {
       self: "TensorList",
       grads: "TensorList",

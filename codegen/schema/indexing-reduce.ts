@@ -7,6 +7,7 @@ export const ops = [
   {
     ...full,
     name: "scatter_reduce",
+    realGradients: true,
     overload: "two",
     checkedAs: { by: "structured" },
     batch: "index",
@@ -26,6 +27,7 @@ export const ops = [
   {
     ...full,
     name: "index_reduce",
+    realGradients: true,
     checkedAs: { by: "structured" },
     batch: "each",
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", source: "Tensor", reduce: "String" },

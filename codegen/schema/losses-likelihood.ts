@@ -18,6 +18,7 @@ const nll = {
   kernels: { cpu: ["loss.nll"] },
   results: ["output", "total_weight"],
   nonDifferentiable: [1],
+  constants: ["weight"],
 } as const;
 const nllBackward = {
   ...internal,
@@ -44,11 +45,9 @@ export const ops = [
     node: "NllLossBackward0",
     grad: {
       self: "nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
-      weight: 'notDerivable("nll_loss_forward")',
     },
     jvp: {
       self: "nllTangent(tangent, target, weight, reduction, ignoreIndex, false)",
-      weight: 'notDerivable("nll_loss_forward")',
     },
     doc: "The negative log likelihood of a class for each row.",
   },
@@ -60,11 +59,9 @@ export const ops = [
     node: "NllLoss2DBackward0",
     grad: {
       self: "nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
-      weight: 'notDerivable("nll_loss2d_forward")',
     },
     jvp: {
       self: "nllTangent(tangent, target, weight, reduction, ignoreIndex, true)",
-      weight: 'notDerivable("nll_loss2d_forward")',
     },
     doc: "The negative log likelihood of a class for each place of a plane.",
   },
@@ -130,6 +127,7 @@ export const ops = [
     ...internal,
     name: "_binary_cross_entropy",
     args: { self: "Tensor", target: "Tensor", weight: "Tensor?", reduction: "Int" },
+    constants: ["weight"],
     kernels: { cpu: ["binary.bce"] },
     impl: "likelihood.bce",
     refuses: [{ dtypes: REAL, kernel: "binary_cross_entropy" }],
@@ -137,12 +135,10 @@ export const ops = [
     grad: {
       self: "bceBackward(grad, self, target, weight, reduction)",
       target: "bceTargetBackward(grad, self, weight, reduction)",
-      weight: 'notDerivable("binary_cross_entropy")',
     },
     jvp: {
       self: "reduced(bceBackward(tangent, self, target, weight, 0), reduction)",
       target: "reduced(bceTargetBackward(tangent, self, weight, 0), reduction)",
-      weight: 'notDerivable("binary_cross_entropy")',
     },
     doc: "The losses of probabilities, times weights, their mean or their sum.",
   },
@@ -177,6 +173,7 @@ export const ops = [
     ...internal,
     name: "_binary_cross_entropy_with_logits",
     args: { self: "Tensor", target: "Tensor", weight: "Tensor?", pos_weight: "Tensor?", reduction: "Int" },
+    constants: ["weight", "pos_weight"],
     kernels: { cpu: ["binary.bce_logits", "ternary.bce_logits"] },
     impl: "likelihood.bceLogits",
     refuses: [{ dtypes: REAL, kernel: "log_sigmoid_cpu" }],
@@ -184,14 +181,10 @@ export const ops = [
     grad: {
       self: "bceLogitsBackward(grad, self, target, weight, posWeight, reduction)",
       target: "bceLogitsTargetBackward(grad, self, weight, posWeight, reduction)",
-      weight: 'notDerivable("binary_cross_entropy_with_logits")',
-      pos_weight: 'notDerivable("binary_cross_entropy_with_logits")',
     },
     jvp: {
       self: "reduced(bceLogitsBackward(tangent, self, target, weight, posWeight, 0), reduction)",
       target: "reduced(bceLogitsTargetBackward(tangent, self, weight, posWeight, 0), reduction)",
-      weight: 'notDerivable("binary_cross_entropy_with_logits")',
-      pos_weight: 'notDerivable("binary_cross_entropy_with_logits")',
     },
     doc: "The losses of numbers whose sigmoids are probabilities.",
   },

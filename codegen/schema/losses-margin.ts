@@ -94,6 +94,7 @@ export const ops = [
     name: "_soft_margin_loss",
     batch: "own",
     args: { self: "Tensor", target: "Tensor", reduction: "Int" },
+    constants: ["target"],
     kernels: { cpu: ["binary.soft_margin"] },
     impl: "losses.softMarginLoss",
     node: "SoftMarginLossBackward0",

@@ -13,6 +13,7 @@ export const ops = [
   {
     ...internal,
     name: "_softmax",
+    realGradients: true,
     variants: ["out"],
     args: { self: "Tensor", dim: "Dim" },
     kernels: { cpu: ["softmax.softmax"] },
@@ -25,6 +26,7 @@ export const ops = [
   {
     ...internal,
     name: "_log_softmax",
+    realGradients: true,
     variants: ["out"],
     args: { self: "Tensor", dim: "Dim" },
     kernels: { cpu: ["softmax.log_softmax"] },

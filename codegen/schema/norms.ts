@@ -46,7 +46,7 @@ export const ops = [
   },
   {
     ...norm,
-    args: { self: "Tensor", p: ["Scalar?", 2], ...over },
+    args: { self: "Tensor", p: "Scalar?", ...over },
     variants: ["function", "method", "out"],
     impl: "composites.norm",
     doc: "The norm of the elements as of one vector, of order 2 unless told, over one or several dimensions.",

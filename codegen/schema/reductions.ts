@@ -4,6 +4,7 @@ import type { OpSchema } from "../model/types.ts";
 const all = { kind: "op", args: { self: "Tensor" }, variants: ["function", "method", "out"] } as const;
 const byDim = { ...all, args: { self: "Tensor", dim: "Dim", keepdim: ["Bool", false] } } as const;
 const byDims = { ...all, args: { self: "Tensor", dim: "Dims?", keepdim: ["Bool", false] } } as const;
+const extreme = { ...byDims, checkedAs: { by: "structured" }, realGradients: true } as const;
 const typed = { dtype: "DType?" } as const;
 const pair = { ...byDim, results: ["values", "indices"], nonDifferentiable: [1] } as const;
 const close = {
@@ -179,9 +180,8 @@ export const ops = [
     example: "tensor([[1, 5], [7, 2]]).min(1).indices // tensor([0, 1])",
   },
   {
-    ...byDims,
+    ...extreme,
     name: "amax",
-    checkedAs: { by: "structured" },
     kernels: { cpu: ["reduce.max"] },
     impl: "reduce_extremes.amax",
     refuses: [{ dtypes: unordered, kernel: "max_values_cpu" }],
@@ -193,9 +193,8 @@ export const ops = [
     example: "tensor([[1, 5], [7, 2]]).amax(1) // tensor([5., 7.])",
   },
   {
-    ...byDims,
+    ...extreme,
     name: "amin",
-    checkedAs: { by: "structured" },
     kernels: { cpu: ["reduce.min"] },
     impl: "reduce_extremes.amin",
     refuses: [{ dtypes: unordered, kernel: "min_values_cpu" }],

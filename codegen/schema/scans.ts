@@ -16,6 +16,7 @@ export const ops = [
   {
     ...pair,
     name: "cummax",
+    realGradients: true,
     kernels: { cpu: ["scan.cummax"] },
     impl: "reduce_scan.cummax",
     refuses: [{ dtypes: unordered, kernel: "cummax_cpu" }],
@@ -29,6 +30,7 @@ export const ops = [
   {
     ...pair,
     name: "cummin",
+    realGradients: true,
     kernels: { cpu: ["scan.cummin"] },
     impl: "reduce_scan.cummin",
     refuses: [{ dtypes: unordered, kernel: "cummin_cpu" }],

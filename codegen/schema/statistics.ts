@@ -131,6 +131,7 @@ export const ops = [
     ...ofAll,
     batch: "each",
     name: "median",
+    realGradients: true,
     impl: "order_statistics.median",
     refuses: [{ dtypes: unordered, kernel: "median_cpu" }],
     node: "MedianBackward0",
@@ -142,6 +143,7 @@ export const ops = [
   {
     ...picked,
     name: "median",
+    realGradients: true,
     overload: "dim",
     args: { self: "Tensor", dim: "Dim", keepdim: ["Bool", false] },
     impl: "order_statistics.medianDim",
@@ -155,6 +157,7 @@ export const ops = [
     ...ofAll,
     batch: "each",
     name: "nanmedian",
+    realGradients: true,
     impl: "order_statistics.nanmedian",
     node: "NanmedianBackward0",
     doc: "As `median` of the elements that are numbers.",
@@ -165,6 +168,7 @@ export const ops = [
   {
     ...picked,
     name: "nanmedian",
+    realGradients: true,
     overload: "dim",
     args: { self: "Tensor", dim: "Dim", keepdim: ["Bool", false] },
     impl: "order_statistics.nanmedianDim",
@@ -176,6 +180,7 @@ export const ops = [
   {
     ...picked,
     name: "mode",
+    realGradients: true,
     impl: "order_statistics.mode",
     refuses: [{ dtypes: modeless, kernel: "mode_cpu" }],
     node: "ModeBackward0",
@@ -187,6 +192,7 @@ export const ops = [
   {
     ...picked,
     name: "kthvalue",
+    realGradients: true,
     args: { self: "Tensor", k: "Int", dim: ["Dim", -1], keepdim: ["Bool", false] },
     impl: "order_statistics.kthvalue",
     refuses: [{ dtypes: unordered, kernel: "kthvalue_cpu" }],

@@ -11,6 +11,7 @@ import * as z from "../../src/index.ts";
 import { bandwidth } from "./bandwidth.ts";
 import { conformance, memory } from "./checks.ts";
 import { documents } from "./documents.ts";
+import { networks } from "./networks.ts";
 import { isLate, type Part, type Run } from "./parts.ts";
 import { bandwidthOf, type Facts } from "./peak.ts";
 import { Peers } from "./peers.ts";
@@ -31,7 +32,8 @@ const PARTS: readonly (readonly [name: string, share: number, part: Part])[] = [
   ["documents", 0.1, documents],
   ["memory", 0.15, memory],
   ["bandwidth", 0.5, bandwidth],
-  ["products", 0.7, products],
+  ["products", 0.6, products],
+  ["networks", 0.7, networks],
   ["transfers", 1, transfers],
   ["tests", 1, tests],
 ];

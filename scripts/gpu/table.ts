@@ -57,6 +57,20 @@ function products(rows: readonly Row[], facts: Facts): string[] {
   return ["## Products of matrices", "", ...table(head, cells)];
 }
 
+function networks(rows: readonly Row[], facts: Facts): string[] {
+  const theory = bandwidthOf(facts);
+  const cells = rows.map(({ name, dtype = "", elements, seconds, bytes, operations, torch, note }): Cells => {
+    if (seconds === undefined) return [name, dtype, count(elements), note];
+    const peak = operations === undefined ? theory : peakOf(facts, dtype === "bfloat16" ? "bf16" : "f32");
+    const rate = (operations ?? bytes ?? 0) / seconds;
+    const text = operations === undefined ? `${(rate / 1e9).toFixed(0)} GB/s` : `${(rate / 1e12).toFixed(2)} TFLOP/s`;
+    const share = percent(peak === null ? null : rate / peak);
+    return [name, dtype, count(elements), duration(seconds), text, share, ratio(seconds, torch)];
+  });
+  const head = ["work", "dtype", "elements", "time", "rate", "of the peak", "time of torch's"];
+  return ["## Parts of networks", "", ...table(head, cells)];
+}
+
 function transfers(rows: readonly Row[]): string[] {
   const cells = rows.map(({ name, seconds, bytes = 0, note }): Cells => {
     const size = `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 20 ? 3 : 0)} MiB`;
@@ -119,6 +133,7 @@ export function tableText(record: Results): string {
     ...checks(record),
     ...section("bandwidth", bandwidth),
     ...section("products", products),
+    ...section("networks", networks),
     ...section("transfers", transfers),
     ...section("small", small),
   ].join("\n");

@@ -18,8 +18,8 @@ DTYPES = {
     "c64": torch.complex64, "c128": torch.complex128,
 }
 CODE = {v: k for k, v in DTYPES.items()}
-ERRORS = (RuntimeError, IndexError, ValueError, NotImplementedError)
-ACCIDENT = re.compile(r"INTERNAL ASSERT|unexpected error|setStorage|can't allocate")
+ERRORS = (RuntimeError, IndexError, ValueError, NotImplementedError, AssertionError)
+ACCIDENT = re.compile(r"INTERNAL ASSERT|unexpected error|setStorage|can't allocate|invalid python storage")
 
 
 class Odd(Exception):
@@ -156,7 +156,7 @@ def answer(program):
     for n, step in enumerate(program["steps"]):
         try:
             r = call(step, variables)
-        except (TypeError, AttributeError) as e:
+        except (TypeError, AttributeError, ZeroDivisionError) as e:
             raise Odd(str(e)) from e
         except ERRORS as e:
             kind, text = error(e)
@@ -169,7 +169,10 @@ def answer(program):
             raise Odd("not a tensor")
         if step[0] is not None:
             variables.append(r)
-    out["vars"] = [storages.describe(t, True) for t in variables]
+    try:
+        out["vars"] = [storages.describe(t, True) for t in variables]
+    except RuntimeError as e:
+        raise Odd(str(e)) from e
     last = variables[-1]
     if "err" not in out and last.requires_grad and (last.is_floating_point() or last.is_complex()):
         out["bw"] = len(variables) - 1

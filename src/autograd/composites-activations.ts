@@ -85,7 +85,8 @@ export function leakyReluInplace(input: Tensor, negativeSlope: number): Tensor {
 }
 
 export function logsigmoid(input: Tensor): Tensor {
-  return O.log_sigmoid(input);
+  // Its result is contiguous whatever the input is, as torch's.
+  return O.log_sigmoid(input.contiguous());
 }
 
 export function softsign(input: Tensor): Tensor {

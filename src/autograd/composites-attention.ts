@@ -2,11 +2,12 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { broadcastShapes } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
-import { bool, type DType, float32 } from "../tensor/dtype.ts";
+import { bool, type DType, float32, int64 } from "../tensor/dtype.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { dropout } from "./composites-nn.ts";
 import { additiveMask, causalMask, repeatedHeads, safeSoftmax } from "./formulas-attention.ts";
 
@@ -65,6 +66,7 @@ function blocked(q: Tensor, k: Tensor, v: Tensor, mask: Optional, grouped: boole
   const lead = leadOf([q, k, v].map((t) => t._shape.slice(0, t.ndim - kept)));
   const [n, e] = q._shape.slice(-2) as [number, number];
   const [s, width] = v._shape.slice(-2) as [number, number];
+  if (mask !== null && mask.dtype !== bool && mask.dtype !== q.dtype) return null;
   if (lead === null || k._shape[k.ndim - 1] !== e || k._shape[k.ndim - 2] !== s) return null;
   const heads = grouped ? (q._shape[q.ndim - 3] as number) : (lead.at(-1) ?? 1);
   const shared = grouped ? (k._shape[k.ndim - 3] as number) : heads;
@@ -91,6 +93,11 @@ function blocked(q: Tensor, k: Tensor, v: Tensor, mask: Optional, grouped: boole
   return { query, key, value, mask: m, shape: [...whole, n, width] };
 }
 
+/** Whether no operand is repeated along its leading dimensions, and features lie side by side. */
+const alike = (q: Tensor, k: Tensor, v: Tensor): boolean =>
+  [q, k, v].every((t) => t._strides[t.ndim - 1] === 1) &&
+  [k, v].every((t) => t.ndim === q.ndim && sameSizes(t._shape.slice(0, -2), q._shape.slice(0, -2)));
+
 function padded(t: Tensor): Tensor {
   let x = t;
   while (x.ndim < 4) x = O.unsqueeze(x, 0);
@@ -114,14 +121,24 @@ export function scaledDotProductAttention(
     if (b !== null) {
       const op = O._scaled_dot_product_flash_attention_for_cpu;
       const r = op(b.query, b.key, b.value, b.mask, causal, factor)[0];
-      if (b.shape.length === 4) return r;
-      if (b.shape.length > 4) return r.reshape(b.shape);
-      let x = r;
+      if (b.shape.length === 4 && alike(query, key, value)) return r;
+      // torch computes these with all scores at once, whose product lies as it is written.
+      if (b.shape.length >= 4) return r.contiguous().view(b.shape);
+      let x = r.contiguous();
       while (x.ndim > b.shape.length) x = O.squeeze_dim(x, 0);
       return x;
     }
   }
   return bySoftmax(query, key, value, mask, dropoutP, causal, factor, grouped)[0];
+}
+
+/** What torch says of numbers that are not floats: its steps go on with float32. */
+function requireFloats(q: Tensor, mask: Optional): void {
+  if (q.dtype.category > 1) return;
+  if (q.dtype === bool) throw texts.mmDtypes(undefined, "float", "bool");
+  if (mask?.dtype === bool) throw texts.valueOverflow(undefined, "int64_t");
+  if (q.dtype !== int64) throw texts.mmDtypes(undefined, "float", q.dtype.cppName);
+  throw texts.scalarTypeDiffers(undefined, "Float", "Long");
 }
 
 /** With all scores at once; gives the weights as well. */
@@ -139,16 +156,22 @@ export function bySoftmax(
   const [q, k, v] = short ? [query.to(float32), key.to(float32), value.to(float32)] : [query, key, value];
   const root = Math.sqrt(Math.abs(scale));
   const [rows, columns] = [q._shape[q.ndim - 2] as number, k._shape[k.ndim - 2] as number];
+  requireFloats(q, mask);
   const added = causal ? causalMask(q, rows, columns) : mask;
   let [keys, values] = [k, v];
   if (grouped) {
-    const heads = q._shape[q.ndim - 3] as number;
+    const heads = q._shape[wrapDim(-3, q.ndim)] as number;
     const fits = [k, v].every((t) => heads % (t._shape[t.ndim - 3] as number) === 0);
     if (!fits) throw texts.attentionHeads(undefined);
     [keys, values] = [repeatedHeads(k, heads), repeatedHeads(v, heads)];
   }
   let scores = q.mul(scale < 0 ? -root : root).matmul(keys.mul(root).mT);
-  if (added !== null) scores = scores.add(additiveMask(added, scores).to(scores.dtype));
+  if (added !== null) {
+    const bias = additiveMask(added, scores).to(scores.dtype);
+    const shape = broadcastShapes(scores._shape, bias._shape);
+    if (!sameSizes(shape, scores._shape)) throw texts.broadcastMismatch(undefined, scores._shape, shape);
+    scores = scores.add(bias);
+  }
   const weights = dropout(safeSoftmax(scores), dropoutP, true, false);
   const r = weights.matmul(values);
   return short ? [r.to(query.dtype), weights.to(query.dtype)] : [r, weights];

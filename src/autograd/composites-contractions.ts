@@ -15,7 +15,7 @@ interface Kinds {
 }
 
 function sumAway(t: Tensor, dims: readonly number[]): Tensor {
-  return dims.length === 0 ? t : O.sum_dim_IntList(t, dims, true, null);
+  return dims.length === 0 ? t : O.sum_dim_IntList(t, dims, true, t.dtype);
 }
 
 const sizesAt = (t: Tensor, dims: readonly number[]): number[] => dims.map((d) => t._shape[d] as number);
@@ -97,12 +97,16 @@ export function einsum(equation: string, operands: readonly Tensor[]): Tensor {
   /** The last operand in which each dimension is longer than 1, or is at all. */
   const last = order.map((label) => labels.findLastIndex((list) => list.includes(label)));
   const summedAt = (i: number): number[] => order.flatMap((_, d) => (d >= outputs && last[d] === i ? [d] : []));
+  if (aligned.length === 1 && order.length > outputs) {
+    const [only] = aligned as [Tensor];
+    return O.sum_dim_IntList(only, summedAt(0), false, only.dtype);
+  }
   let result = sumAway(aligned[0] as Tensor, summedAt(0));
   aligned.slice(1).forEach((t, i) => {
     result = pairProduct(result, t, summedAt(i + 1));
   });
   if (aligned.length === 1 && outputs === order.length && result === operands[0]) return O.alias(result);
-  return result.reshape(result._shape.slice(0, outputs));
+  return order.length === outputs ? result : result.reshape(result._shape.slice(0, outputs));
 }
 
 type Axes = number | readonly [readonly number[], readonly number[]];

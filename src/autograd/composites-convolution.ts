@@ -105,7 +105,19 @@ function parts(t: Tensor): [Tensor, Tensor] {
   return [O.select(pairs, -1, 0), O.select(pairs, -1, 1)];
 }
 
-function run(name: string, dims: number, input: Tensor, weight: Tensor, bias: Tensor | null, g: Geometry): Tensor {
+/** One number for all dimensions of the images is one for each, whatever the filters have. */
+function eachOf<T extends string | Ints>(given: T, dims: number): T | number[] {
+  return typeof given !== "string" && given.length === 1 ? new Array<number>(dims).fill(given[0] as number) : given;
+}
+
+function run(name: string, dims: number, input: Tensor, weight: Tensor, bias: Tensor | null, given: Geometry): Tensor {
+  const g = {
+    ...given,
+    stride: eachOf(given.stride, dims),
+    padding: eachOf(given.padding, dims),
+    dilation: eachOf(given.dilation, dims),
+    outputPadding: eachOf(given.outputPadding, dims),
+  };
   if (bias !== null && bias.dtype !== input.dtype && typeof g.padding !== "string" && !g.transposed) {
     throw texts.convBiasDtype(name, cName(input), cName(bias));
   }

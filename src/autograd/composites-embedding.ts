@@ -2,11 +2,12 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { gradModes } from "../dispatch/mode.ts";
+import { gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
-import { int32, int64 } from "../tensor/dtype.ts";
+import { float64, int32, int64, legacyName } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { requireReal } from "./tracking.ts";
 
 /** The row of the padding, counted from the first; null without one. */
 export function paddingOf(padding: number | null, rows: number): number | null {
@@ -61,22 +62,55 @@ function checkOffsets(offsets: Tensor, length: number): void {
   if (Number(last) > length) throw texts.lastOffset(op, length, last);
 }
 
-function bagsOf(input: Tensor, offsets: Tensor | null, weights: Tensor | null, withLast: boolean): Bags {
+function checkInput(input: Tensor, offsets: Tensor | null): void {
   const op = "embedding_bag";
   const rank = input._shape.length;
-  if (weights !== null && !sameSizes(weights._shape, input._shape)) {
-    throw texts.sampleWeights(op, weights._shape, input._shape);
-  }
   if (rank === 2) {
     if (offsets !== null) throw texts.offsetsOfRows(op);
-    const [count, length] = input._shape as [number, number];
-    const of = O.arange(count, int64, input.device, false).unsqueeze(1).expand([count, length]).reshape([-1]);
-    return { indices: input.reshape([-1]), weights: weights?.reshape([-1]) ?? null, of, count };
+    return;
   }
   if (rank !== 1) throw texts.bagInputRank(op, rank);
   if (offsets === null) throw texts.offsetsMissing(op);
   if (offsets._shape.length !== 1) throw texts.offsetsRank(op);
-  checkOffsets(offsets, input._numel);
+}
+
+/** The row that does not count; -1 without one. */
+function bagPadding(padding: number | null, rows: number): number {
+  if (padding === null) return -1;
+  if (padding >= rows || padding < -rows) throw texts.bagPadding("embedding_bag", rows, rows - 1, padding);
+  return padding < 0 ? padding + rows : padding;
+}
+
+function checkDtypes(input: Tensor, weight: Tensor, offsets: Tensor | null, weights: Tensor | null): void {
+  const op = "embedding_bag";
+  for (const t of [input, offsets]) {
+    if (t !== null && t.dtype !== int64 && t.dtype !== int32) throw texts.bagIndices(op, legacyName(t.dtype));
+  }
+  const floating = weight.dtype.category === 2 && weight.dtype.itemsize > 1;
+  if (!floating) throw texts.bagWeight(op, legacyName(weight.dtype));
+  if (offsets !== null) checkOffsets(offsets, input._numel);
+  if (weights !== null && weights.dtype !== weight.dtype) {
+    throw texts.bagSampleDtype(op, legacyName(weight.dtype), legacyName(weights.dtype));
+  }
+}
+
+/** Refuses rows that there are not, where they can be seen, in the words of the one or the other of torch's ways. */
+function checkRows(indices: Tensor, rows: number, slow: boolean): void {
+  if (!indices._storage.device.computes || batchOf(indices) !== null || indices._numel === 0) return;
+  const outside = indices.lt(0).logicalOr(indices.ge(rows));
+  if (outside.any().item() !== true) return;
+  const at = Number(outside.to(int64).argmax().item());
+  const row = Number(indices.select(0, at).item());
+  if (slow) throw texts.bagRowOfLargest("embedding_bag", row);
+  throw texts.bagRow("embedding_bag", at, row, rows);
+}
+
+function bagsOf(input: Tensor, offsets: Tensor | null, weights: Tensor | null, withLast: boolean): Bags {
+  if (offsets === null) {
+    const [count, length] = input._shape as [number, number];
+    const of = O.arange(count, int64, input.device, false).unsqueeze(1).expand([count, length]).reshape([-1]);
+    return { indices: input.reshape([-1]), weights: weights?.reshape([-1]) ?? null, of, count };
+  }
   const starts = withLast ? offsets.narrow(0, 0, offsets._numel - 1) : offsets;
   const places = O.arange(input._numel, int64, input.device, false);
   const of = O.searchsorted_Tensor(starts.to(int64), places, false, true, null, null).sub(1);
@@ -124,15 +158,22 @@ export function embeddingBag(
   padding: number | null,
 ): Tensor {
   const op = "embedding_bag";
-  const bags = bagsOf(input, offsets, weights, withLast);
+  if (weights !== null && !sameSizes(weights._shape, input._shape)) {
+    throw texts.sampleWeights(op, weights._shape, input._shape);
+  }
+  if (weight._shape.length !== 2) throw texts.bagWeightRank(op, weight._shape.length);
+  checkInput(input, offsets);
   if (!MODES.includes(mode)) throw texts.bagMode(op, mode);
   if (mode === "max" && scale) throw texts.bagScale(op);
+  if (maxNorm !== null) shorten(weight, input.reshape([-1]), maxNorm, normType);
   if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
-  if (input.dtype !== int64 && input.dtype !== int32) throw texts.bagIndices(op, input.dtype.scalarType);
-  const row = rowOf(padding, weight);
+  const row = bagPadding(padding, weight._shape[0] as number);
+  checkDtypes(input, weight, offsets, weights);
+  const bags = bagsOf(input, offsets, weights, withLast);
+  const slow = mode === "max" || weight.dtype === float64 || padding !== null;
+  checkRows(bags.indices, weight._shape[0] as number, slow);
   // One for each position, whether it names the padding: such rows do not count.
   const skipped = row < 0 ? null : bags.indices.eq(row).unsqueeze(1);
-  if (maxNorm !== null) shorten(weight, bags.indices, maxNorm, normType);
   const rows = O._embedding(weight, bags.indices, -1, scale);
   if (mode === "max") return largest(rows, bags, skipped);
   const weighted = bags.weights === null ? rows : rows.mul(bags.weights.unsqueeze(1));
@@ -148,31 +189,54 @@ export function oneHot(input: Tensor, classes: number): Tensor {
     if (classes <= 0) throw texts.oneHotOfNothing(op);
     return input.newZeros([...input._shape, classes]);
   }
-  if (classes !== -1 && classes < 1) throw texts.oneHotClasses(op);
-  const row = (n: number): Tensor => O.scatter_value_(input.newZeros([...input._shape, n]), -1, input.unsqueeze(-1), 1);
+  const row = (n: number): Tensor =>
+    O.scatter_value_(O.zero_(input.newEmpty([...input._shape, n])), -1, input.unsqueeze(-1), 1);
   // Examples are not looked at one by one, and meta has no elements: a class that there is not is one of the kernel's.
   const unseen = batchOf(input) !== null || !input._storage.device.computes;
-  if (classes !== -1 && unseen) return row(classes);
+  if (classes !== -1 && unseen) {
+    if (classes < 1) throw texts.oneHotTooLarge(op);
+    return row(classes);
+  }
   if (Number(input.min().item()) < 0) throw texts.oneHotNegative(op);
   const most = Number(input.max().item());
   if (classes !== -1 && most >= classes) throw texts.oneHotTooLarge(op);
   return row(classes === -1 ? most + 1 : classes);
 }
 
-export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+/** A size of an operand of `bilinear`, which may not have that dimension. */
+function sizeOf(t: Tensor, d: number): number {
+  if (t._shape.length === 0) throw texts.dimOfScalar("bilinear", d);
+  return t._shape[wrapDim(d, t._shape.length)] as number;
+}
+
+function checkBilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null): void {
   const op = "bilinear";
+  const given = [a, b, weight, ...(bias === null ? [] : [bias])];
+  if (given.some((t) => t.dtype !== a.dtype)) {
+    const names = ["input1", "input2", "weight", "bias"];
+    throw texts.bilinearDtypes(op, given.map((t, i) => `${names[i]}: ${t.dtype.cppName}`).join(", "));
+  }
   const rank = a._shape.length;
   if (rank !== b._shape.length) throw texts.bilinearRanks(op, rank, b._shape.length);
   for (let d = 0; d < rank - 1; d++) {
     if (a._shape[d] !== b._shape[d]) throw texts.bilinearBatch(op, d, a._shape[d] as number, b._shape[d] as number);
   }
+  for (const [i, t] of [a, b].entries()) {
+    const [wanted, got] = [sizeOf(weight, i + 1), sizeOf(t, -1)];
+    if (got !== wanted) throw texts.bilinearSize(op, i + 1, got, wanted);
+  }
+  const [out, got] = [sizeOf(weight, 0), bias === null ? null : sizeOf(bias, 0)];
+  if (got !== null && got !== out) throw texts.bilinearBias(op, got, out);
+  if (weight._shape.length !== 3) throw texts.bilinearWeight(op);
+}
+
+export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  checkBilinear(a, b, weight, bias);
   const [out, first, second] = weight._shape as [number, number, number];
-  if (a._shape.at(-1) !== first) throw texts.bilinearSize(op, 1, a._shape.at(-1) ?? 0, first);
-  if (b._shape.at(-1) !== second) throw texts.bilinearSize(op, 2, b._shape.at(-1) ?? 0, second);
-  if (bias !== null && bias._shape[0] !== out) throw texts.bilinearBias(op, bias._shape[0] ?? 0, out);
   const lead = a._shape.slice(0, -1);
   const n = lead.reduce((x, y) => x * y, 1);
   const half = O.mm(a.reshape([n, first]), weight.permute([1, 0, 2]).reshape([first, out * second]));
   const mixed = O.bmm(half.view([n, out, second]), b.reshape([n, second, 1])).view([...lead, out]);
+  if (requiresGrad(mixed)) requireReal("_trilinear", mixed);
   return bias === null ? mixed : mixed.add(bias);
 }

@@ -46,6 +46,8 @@ export function pixelUnshuffle(input: Tensor, factor: number): Tensor {
   const [lead, c, h, w] = sizesOf(input);
   if (h % factor !== 0) throw texts.unshuffleSize(name, "height", -2, h, factor);
   if (w % factor !== 0) throw texts.unshuffleSize(name, "width", -1, w, factor);
+  // As torch has it: nothing is given as it came.
+  if (input._numel === 0) return O.clone(input, null);
   const [rows, columns] = [h / factor, w / factor];
   const size = [...lead, c * factor ** 2, rows, columns];
   return rearranged(input, [c, rows, factor, columns, factor], [0, 2, 4, 1, 3], size);

@@ -165,6 +165,13 @@ export function klDiv(
 ): Tensor {
   const wanted = reductionOf(sizeAverage, reduce, reduction);
   const code = wanted === "batchmean" ? 2 : reductionCode("kl_div", wanted);
+  for (const [kind, categories] of [
+    ["Complex", [3]],
+    ["Integral", [0, 1]],
+  ] as const) {
+    const refused = [input, target].some((t) => (categories as readonly number[]).includes(t.dtype.category));
+    if (refused) throw texts.klDivKind("kl_div", kind);
+  }
   const terms = logTarget ? target.exp().mul(target.sub(input)) : O.xlogy_Tensor(target, target).sub(target.mul(input));
   const loss = reducedAs(terms, code);
   const rows = input._shape[0];
@@ -193,7 +200,8 @@ export function poissonNllLoss(
         .log()
         .mul(0.5),
     );
-  return reducedAs(terms.add(stirling.maskedFill(target.le(1), 0)), code);
+  // In place: the loss keeps its dtype.
+  return reducedAs(terms.add_(stirling.maskedFill(target.le(1), 0)), code);
 }
 
 /** The variance as one of each element, or of each row. */
@@ -215,8 +223,9 @@ export function gaussianNllLoss(
   reduction: string,
 ): Tensor {
   const op = "gaussian_nll_loss";
-  const variance = given instanceof Tensor ? given : O.full_like(input, given, null, null, false, null);
-  if (batchOf(variance) === null && variance.lt(0).any().item() === true) throw texts.negativeVariance(op);
+  const variance = given instanceof Tensor ? given : O.ones_like(input, null, null, false, null).mul(given);
+  const asked = given instanceof Tensor ? given : O.scalar_tensor(given, null, null, false);
+  if (batchOf(asked) === null && asked.lt(0).any().item() === true) throw texts.negativeVariance(op);
   const one = varianceFor(input, variance);
   const code = { none: 0, mean: 1, sum: 2 }[reduction];
   if (code === undefined) throw texts.gaussianReduction(op, reduction);

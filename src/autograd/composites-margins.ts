@@ -3,11 +3,12 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
-import { gradModes } from "../dispatch/mode.ts";
+import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { Float } from "../tensor/complex.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reducedAs, reductionCode, reductionOf } from "./loss-reductions.ts";
+import { requireConstants, requireReal } from "./tracking.ts";
 
 const TINY = 1e-12;
 
@@ -115,7 +116,9 @@ export function hingeEmbeddingLoss(
 ): Tensor {
   const code = reductionCode("hinge_embedding_loss", reductionOf(sizeAverage, reduce, reduction));
   const zeros = O.zeros_like(input, null, null, false, null);
-  const lacks = O.where(target.ne(1), input.neg().add(new Float(margin)).clampMin(0), zeros);
+  // torch takes the margin in the dtype of the input.
+  const own = input.dtype.category < 2 ? Math.trunc(margin) : new Float(margin);
+  const lacks = O.where(target.ne(1), O.rsub(input, own, 1).clampMin(0), zeros);
   return reducedAs(lacks.add(O.where(target.ne(-1), input, zeros)), code);
 }
 
@@ -127,7 +130,12 @@ export function softMarginLoss(
   reduction: string,
 ): Tensor {
   const code = reductionCode("soft_margin_loss", reductionOf(sizeAverage, reduce, reduction));
-  return O._soft_margin_loss(input, target, code);
+  if (input.dtype.category === 2) return O._soft_margin_loss(input, target, code);
+  // Other numbers go torch's way, step by step.
+  if (gradMode.enabled) requireConstants("soft_margin_loss", [["target", target]]);
+  const losses = input.neg().mul_(target).exp_().log1p_();
+  if (requiresGrad(losses)) requireReal("soft_margin_loss", losses);
+  return reducedAs(losses, code);
 }
 
 export function multilabelSoftMarginLoss(
@@ -140,13 +148,12 @@ export function multilabelSoftMarginLoss(
 ): Tensor {
   const op = "multilabel_soft_margin_loss";
   const wanted = reductionOf(sizeAverage, reduce, reduction);
-  const rest = target.neg().add(1);
-  const terms = target
-    .mul(O.log_sigmoid(input))
-    .add(rest.mul(O.log_sigmoid(input.neg())))
-    .neg();
+  const hits = target.mul(O.log_sigmoid(input));
+  const misses = O.rsub(target, 1, 1).mul(O.log_sigmoid(input.neg()));
+  const terms = hits.add(misses).neg();
   const weighted = weight === null ? terms : terms.mul(weight);
   const rank = input._shape.length;
+  if (rank === 0) throw texts.dimOfScalar(op, -1);
   const losses = weighted.sum(rank - 1).div(input._shape[rank - 1] as number);
   return reducedAs(losses, reductionCode(op, wanted));
 }

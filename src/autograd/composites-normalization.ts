@@ -20,9 +20,9 @@ import {
 
 type Optional = Tensor | null;
 
-/** Whether kernels serve these: there are none for GPUs yet, and examples of a `vmap` go by operators, all at once. */
+/** Whether kernels serve these: examples of a `vmap` go by operators, all at once. */
 function served(...tensors: readonly Optional[]): boolean {
-  for (const t of tensors) if (t !== null && (t.device.type === "cuda" || batchOf(t) !== null)) return false;
+  for (const t of tensors) if (t !== null && batchOf(t) !== null) return false;
   return true;
 }
 
@@ -100,7 +100,7 @@ export function rmsNorm(input: Tensor, shape: readonly number[], weight: Optiona
   const plan = layerPlan(input, shape, false);
   const x = inDtype(input, wide);
   const scale = x.pow(2).mean(plan.dims, { keepdim: true }).add(eps).rsqrt();
-  const r = x.mul(scale);
+  const r = x.mul(scale).contiguous();
   return inDtype(weight === null ? r : r.mul(weight), dtype);
 }
 
@@ -125,9 +125,12 @@ export function functionalGroupNorm(
 }
 
 export function groupNorm(input: Tensor, groups: number, weight: Optional, bias: Optional, eps: number): Tensor {
-  if (input.ndim < 2) throw texts.groupNormRank("group_norm", input.ndim);
-  if (groups <= 0) throw texts.groupsNotPositive("group_norm", groups);
+  if (input.ndim < 2)
+    throw input.ndim === 0 ? texts.dimOfScalar("group_norm", 0) : texts.dimOutOfRange("group_norm", -1, 0, 1);
   const channels = input._shape[1] as number;
+  if (channels === 0) throw texts.groupNormEmpty("group_norm", "number of channels");
+  if (numelOf(input._shape.slice(2)) === 0) throw texts.groupNormEmpty("group_norm", "HxW");
+  if (groups <= 0) throw texts.groupsNotPositive("group_norm", groups);
   if (channels % groups !== 0) throw texts.channelsInGroups("group_norm", input._shape, groups);
   for (const [name, t] of [
     ["weight", weight],
@@ -136,8 +139,7 @@ export function groupNorm(input: Tensor, groups: number, weight: Optional, bias:
     const fits = t === null || (t.ndim === 1 && t._numel === channels);
     if (!fits) throw texts.parameterOfChannels("group_norm", name, t._shape, input._shape);
   }
-  if (channels === 0) throw texts.groupNormEmpty("group_norm", "number of channels");
-  if (numelOf(input._shape.slice(2)) === 0) throw texts.groupNormEmpty("group_norm", "HxW");
+  if (input._numel === 0 && input.dtype.category !== 2) return O.empty_like(input, null, null, false, null);
   if (served(input, weight, bias)) return O.native_group_norm(input, weight, bias, groups, eps)[0];
   requireFloating(input, "GroupNormKernelImpl");
   const plan = groupPlan(input, groups);
@@ -211,7 +213,7 @@ export function batchNorm(
     ["running_mean", runningMean],
     ["running_var", runningVar],
   ] as const) {
-    if (t !== null && requiresGrad(t)) throw texts.runningNotDifferentiable("batch_norm", name);
+    if (t !== null && requiresGrad(t)) throw texts.argumentNotDifferentiable("batch_norm", "native_batch_norm", name);
   }
   if (served(input, weight, bias, runningMean, runningVar)) {
     return O.native_batch_norm(input, weight, bias, runningMean, runningVar, training, momentum, eps)[0];

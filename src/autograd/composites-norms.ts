@@ -15,7 +15,13 @@ export function norm(
   dtype: DType | null,
   out?: Tensor,
 ): Tensor {
+  if (p === null) requireMatrix(dim);
   return O.linalg_vector_norm(self, p ?? 2, dim, keepdim, dtype, out);
+}
+
+/** Frobenius' norm, which is what no order means, is one of matrices. */
+function requireMatrix(dim: Dims): void {
+  if (dim !== null && typeof dim !== "number" && dim.length > 2) throw texts.normDims("norm", dim.join(" "));
 }
 
 export function normByName(
@@ -28,6 +34,6 @@ export function normByName(
 ): Tensor {
   if (p === "nuc") throw texts.nuclearNorm("norm");
   if (p !== "fro") throw texts.normName("norm", p);
-  if (dim !== null && typeof dim !== "number" && dim.length > 2) throw texts.normDims("norm", dim.join(" "));
+  requireMatrix(dim);
   return O.linalg_vector_norm(self, 2, dim, keepdim, dtype, out);
 }

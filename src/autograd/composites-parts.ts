@@ -2,13 +2,15 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { type Named, named } from "../dispatch/named.ts";
 import { requireNoOverlap } from "../dispatch/overlap.ts";
 import { batchOf } from "../tensor/batched.ts";
-import { int64 } from "../tensor/dtype.ts";
+import { bool, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { requireReal } from "./tracking.ts";
 
 type Out = Tensor | undefined;
 
@@ -37,8 +39,21 @@ function scattered(self: Tensor, src: Tensor, view: (t: Tensor) => Tensor, op: s
   return r;
 }
 
+/** Refuses gradients of a result of integers. */
+function requireFloats(r: Tensor, ...operands: readonly Tensor[]): void {
+  if (r.dtype.category > 1 || !gradMode.enabled || !operands.some(requiresGrad)) return;
+  throw texts.noAutogradForDtype(undefined, r.dtype.scalarType);
+}
+
+function requireGradients(op: string, r: Tensor, ...operands: readonly Tensor[]): void {
+  requireFloats(r, ...operands);
+  if (requiresGrad(r)) requireReal(op, r);
+}
+
 export function diagonalScatter(self: Tensor, src: Tensor, offset: number, dim1: number, dim2: number): Tensor {
-  return scattered(self, src, (t) => O.diagonal(t, offset, dim1, dim2), "diagonal_scatter");
+  const r = scattered(self, src, (t) => O.diagonal(t, offset, dim1, dim2), "diagonal_scatter");
+  requireFloats(r, self, src);
+  return r;
 }
 
 export function sliceScatter(
@@ -49,11 +64,15 @@ export function sliceScatter(
   end: number | null,
   step: number,
 ): Tensor {
-  return scattered(self, src, (t) => O.slice(t, dim, start, end, step), "slice_scatter");
+  const r = scattered(self, src, (t) => O.slice(t, dim, start, end, step), "slice_scatter");
+  requireGradients("slice_scatter", r, self, src);
+  return r;
 }
 
 export function selectScatter(self: Tensor, src: Tensor, dim: number, index: number): Tensor {
-  return scattered(self, src, (t) => O.select(t, dim, index), "select_scatter");
+  const r = scattered(self, src, (t) => O.select(t, dim, index), "select_scatter");
+  requireGradients("select_scatter", r, self, src);
+  return r;
 }
 
 export function linalgDiagonal(a: Tensor, offset: number, dim1: number, dim2: number): Tensor {
@@ -84,9 +103,9 @@ export function meshgrid(tensors: readonly Tensor[], indexing: string): Tensor[]
   const first = tensors[0] as Tensor;
   for (const t of tensors) {
     if (t.dtype !== first.dtype) throw texts.meshgridDtypes(op);
-    if (t._shape.length > 1) throw texts.meshgridRank(op, t._shape);
   }
   if (indexing !== "ij" && indexing !== "xy") throw texts.meshgridIndexing(op, indexing);
+  for (const t of tensors) if (t._shape.length > 1) throw texts.meshgridRank(op, t._shape);
   const swaps = indexing === "xy" && tensors.length >= 2;
   const order = swaps ? [tensors[1] as Tensor, first, ...tensors.slice(2)] : tensors;
   const shape = order.map((t) => t._numel);
@@ -110,22 +129,35 @@ const PRODUCTS: Readonly<Record<string, boolean | null>> = {
 
 export function cdist(x1: Tensor, x2: Tensor, p: number, mode: string | null): Tensor {
   const op = "cdist";
+  if (mode !== null && PRODUCTS[mode] === undefined) throw texts.cdistMode(op, mode);
   [x1, x2].forEach((t, i) => {
     if (t._shape.length < 2) throw texts.cdistRank(op, i + 1, t._shape.length);
   });
+  const [m1, m2] = [x1._shape.at(-1) as number, x2._shape.at(-1) as number];
+  if (m1 !== m2) throw texts.cdistColumns(op, m1, m2);
   [x1, x2].forEach((t, i) => {
     if (!t.dtype.isFloatingPoint) throw texts.cdistDtype(op, i + 1, t.dtype.scalarType);
   });
-  const [m1, m2] = [x1._shape.at(-1) as number, x2._shape.at(-1) as number];
-  if (m1 !== m2) throw texts.cdistColumns(op, m1, m2);
   if (p < 0) throw texts.cdistPower(op);
   if (x1.dtype !== x2.dtype) throw texts.scalarTypeDiffers(op, x1.dtype.scalarType, x2.dtype.scalarType);
   const [rows, others] = [x1._shape.at(-2) as number, x2._shape.at(-2) as number];
   const many = rows > FEW_ROWS || others > FEW_ROWS;
-  if (mode !== null && PRODUCTS[mode] === undefined) throw texts.cdistMode(op, mode);
   const product = mode === null ? null : PRODUCTS[mode];
   if (p === 2 && (product ?? many) && m1 > 0) return euclidean(x1, x2);
-  return O.linalg_vector_norm(x1.unsqueeze(-2).sub(x2.unsqueeze(-3)), p, [-1], false, null);
+  const apart = x1.unsqueeze(-2).sub(x2.unsqueeze(-3));
+  if (apart.dtype.itemsize < 4 && apart._numel > 0) throw texts.notImplementedFor(op, op, apart.dtype.scalarType);
+  const lengths = O.linalg_vector_norm(apart, p, [-1], false, null);
+  if (p === Number.POSITIVE_INFINITY && requiresGrad(lengths)) return withEachLargest(lengths.detach(), apart);
+  // How many differ does not change: a gradient of zeros, where a norm has none.
+  return p === 0 ? lengths.add(apart.maskedFill(apart.newOnes([]).to(bool), 0).sum(-1)) : lengths;
+}
+
+/** The lengths, with a gradient to each of several that are the largest, where a norm shares it among them. */
+function withEachLargest(lengths: Tensor, apart: Tensor): Tensor {
+  const sizes = apart.detach();
+  const signs = sizes.sgn().mul(sizes.abs().eq(lengths.unsqueeze(-1)));
+  const largest = apart.mul(signs).sum(-1);
+  return lengths.add(largest.sub(largest.detach()));
 }
 
 /** By |a|^2 - 2 a b + |b|^2: one product instead of a difference for each pair. */

@@ -1,7 +1,7 @@
 /** Pooling as people call it: one dimension as an image of one row, results with and without indices. */
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { gradMode } from "../dispatch/mode.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { outputSize } from "../dispatch/pooling.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -56,11 +56,12 @@ export function maxPool1d(
   ceil: boolean,
 ): Tensor {
   checkSignal(input, kernel, stride ?? [], padding, dilation, ceil);
-  const recorded = input._requiresGrad && gradMode.enabled;
+  const recorded = gradMode.enabled && requiresGrad(input);
   if (!recorded && input._storage.device.computes && (input.dtype.category !== 2 || input.dtype.itemsize < 2)) {
     throw texts.notImplementedFor("max_pool1d", "max_pool1d_impl", input.dtype.scalarType);
   }
-  return ofSignal(input, kernel, stride ?? [], padding, dilation, ceil)[0] as Tensor;
+  const signal = recorded ? input : input.contiguous();
+  return ofSignal(signal, kernel, stride ?? [], padding, dilation, ceil)[0] as Tensor;
 }
 
 function ofSignal(input: Tensor, kernel: Ints, given: Ints, padding: Ints, dilation: Ints, ceil: boolean): Tensor[] {

@@ -47,12 +47,15 @@ function circular(input: Tensor, pad: Ints, dims: number): Tensor {
   });
   const joined = sides.reduce((t, [front, behind], d) => {
     const dim = first + d;
-    const n = t._shape[dim] as number;
-    const kept = front < 0 || behind < 0 ? O.slice(t, dim, Math.max(0, -front), n - Math.max(0, -behind), 1) : t;
+    const from = Math.max(0, -front);
+    const kept = O.narrow(t, dim, from, (t._shape[dim] as number) - from - Math.max(0, -behind));
+    const n = kept._shape[dim] as number;
+    // torch would read what it has not written yet.
+    if (front > n || behind > n) throw texts.partialOverlap("pad");
     const parts = [
-      ...(front > 0 ? [O.slice(t, dim, n - front - Math.max(0, -behind), n - Math.max(0, -behind), 1)] : []),
+      ...(front > 0 ? [O.narrow(kept, dim, n - front, front)] : []),
       kept,
-      ...(behind > 0 ? [O.slice(t, dim, Math.max(0, -front), Math.max(0, -front) + behind, 1)] : []),
+      ...(behind > 0 ? [O.narrow(kept, dim, 0, behind)] : []),
     ];
     return parts.length === 1 ? kept : O.cat(parts, dim);
   }, input);

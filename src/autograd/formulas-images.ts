@@ -34,12 +34,17 @@ export function constantPadBackward(grad: Tensor, pad: Ints): Tensor {
   );
 }
 
-export function maxPoolBackward2d(grad: Tensor, indices: Tensor, size: Ints): Tensor {
-  return O.max_pool_backward(grad, indices, size, 2);
-}
-
-export function maxPoolBackward3d(grad: Tensor, indices: Tensor, size: Ints): Tensor {
-  return O.max_pool_backward(grad, indices, size, 3);
+export function maxPoolBackward(
+  grad: Tensor,
+  indices: Tensor,
+  size: Ints,
+  kernel: Ints,
+  stride: Ints,
+  padding: Ints,
+  dilation: Ints,
+  dims: number,
+): Tensor {
+  return O.max_pool_backward(grad, indices, size, kernel, stride, padding, dilation, dims);
 }
 
 /** The elements of a plane at indices. */

@@ -91,6 +91,18 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   if (own && isLeaf(self)) throw texts.leafInPlace(undefined);
 }
 
+/** Refuses arguments that an operator has no gradient of. */
+export function requireConstants(fn: string, given: readonly (readonly [name: string, t: Tensor | null])[]): void {
+  for (const [name, t] of given) {
+    if (t !== null && requiresGrad(t)) throw texts.argumentNotDifferentiable(undefined, fn, name);
+  }
+}
+
+/** Refuses a complex result of an operator that has gradients of real ones only. */
+export function requireReal(op: string, result: Tensor): void {
+  if (result.dtype.category === 3) throw texts.complexNotDifferentiable(op);
+}
+
 type Operands = readonly (Tensor | null | readonly (Tensor | null)[])[];
 
 /** The same for operators that write lists, or several arguments, and have no gradient. */

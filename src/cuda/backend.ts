@@ -161,7 +161,7 @@ function copy(dst: Tensor, src: Tensor, later = false): void {
   }
 }
 
-const cuda: Backend = { allocate, launch, copy, draws: true };
+const cuda: Backend = { allocate, launch, copy, draws: true, readsShort: true };
 
 /** Looks for the driver when a device is asked for first, and registers what tensors need of devices. */
 export function useCuda(device: Device): void {

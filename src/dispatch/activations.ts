@@ -8,8 +8,7 @@ import { bool } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { clamp } from "./arith.ts";
 import { floatLimit, shortNumber } from "./fits.ts";
-import { refuseComplexGradient } from "./mode.ts";
-import { binary, type Pointwise, RULES, unary, withAttrs } from "./pointwise.ts";
+import { binary, type Pointwise, RULES, withAttrs } from "./pointwise.ts";
 import { refuse } from "./refusals.ts";
 import { slice } from "./views.ts";
 
@@ -18,14 +17,6 @@ type Out = Tensor | undefined;
 const ELU: Pointwise = { name: "elu", kernel: K.activation_elu, rule: RULES.arith, refuses: [REFUSALS.elu_cpu] };
 const SHRINK: Pointwise = { name: "softshrink", kernel: K.activation_softshrink, rule: RULES.arith };
 const GLU: Pointwise = { name: "glu", kernel: K.activation_glu, rule: RULES.arith, refuses: [REFUSALS.glu_cpu] };
-
-const SILU: Pointwise = { name: "silu", kernel: K.activation_silu, rule: RULES.arith, refuses: [REFUSALS.silu_cpu] };
-
-/** x sigmoid(x); complex numbers have it without a gradient. */
-export function silu(self: Tensor, out: Out, inplace: boolean): Tensor {
-  refuseComplexGradient(self, "silu");
-  return unary(SILU, self, out, inplace);
-}
 
 /** elu whose slope at zero is one, whatever `alpha` is. */
 export function celu(self: Tensor, alpha: number, out: Out, inplace: boolean): Tensor {

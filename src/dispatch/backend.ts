@@ -19,6 +19,8 @@ export interface Launchable {
 export interface Backend {
   /** Its kernels draw random numbers by themselves, from the states of its own generators. */
   readonly draws?: boolean;
+  /** Kernels of images read and write short floats themselves, and products are worth the windows of convolutions. */
+  readonly readsShort?: boolean;
   /** Fresh bytes, not cleared. */
   allocate(nbytes: number, device: Device): Storage;
   /**

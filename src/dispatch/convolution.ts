@@ -5,11 +5,13 @@ import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
+import { numelOf } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
 import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty, emptyWith } from "./allocate.ts";
-import { hasWork } from "./backend.ts";
+import { backendOf, hasWork } from "./backend.ts";
+import * as windows from "./convolution-windows.ts";
 import { cast, clone, denseOf, fill, formatStrides, suggestedFormat, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { contiguousFormat, type MemoryFormat } from "./memory-format.ts";
@@ -178,8 +180,10 @@ function fresh(shape: Ints, dtype: DType, format: MemoryFormat, like: Tensor): T
   return strides === null ? empty(shape, dtype, device) : emptyWith(shape, strides, dtype, device);
 }
 
-/** The dtype that is computed in: 16-bit floats are rounded once. */
-const computed = (d: DType): DType => (d.category === 2 && d.itemsize === 2 ? float32 : d);
+/** The dtype that kernels take: some devices' read 16-bit floats, elsewhere they are rounded once. */
+function computed({ dtype, _storage: { device } }: Tensor): DType {
+  return dtype.category === 2 && dtype.itemsize === 2 && backendOf(device).readsShort !== true ? float32 : dtype;
+}
 
 function setAttributes(g: Geometry): void {
   frame.attr(ConvolutionAttr.groups, g.groups);
@@ -193,7 +197,7 @@ function setAttributes(g: Geometry): void {
 
 /** Runs a kernel that gives `r` of operands in its dtype; those of 16 bits are converted, and the result is. */
 function launch(kernel: Kernel, r: Tensor, operands: readonly Tensor[], g: Geometry): Tensor {
-  const dtype = computed(r.dtype);
+  const dtype = computed(r);
   const target = dtype === r.dtype ? r : emptyWith(r._shape, r._strides, dtype, r._storage.device);
   const inputs = operands.map((t) => (t.dtype !== dtype ? cast(t, dtype) : t._bits === 0 ? t : clone(t)));
   frame.begin(inputs.length + 1, dtype.compute);
@@ -242,7 +246,7 @@ export function convolution(
   if (!hasWork(r)) return r;
   const dense = denseOf(weight);
   const starts = bias === null ? [] : [bias.dtype === input.dtype ? denseOf(bias) : cast(bias, input.dtype)];
-  launch(g.transposed ? K.convolution_transposed : K.convolution_forward, r, [input, dense, ...starts], g);
+  convolve(g.transposed, r, input, dense, starts, g);
   dropCopy(dense, weight);
   return r;
 }
@@ -266,6 +270,27 @@ function geometry(
   };
 }
 
+/** `r` = the convolution of `x` with filters without gaps, or what leads back, as one product or by a kernel. */
+function convolve(back: boolean, r: Tensor, x: Tensor, w: Tensor, starts: readonly Tensor[], g: Geometry): void {
+  const { groups, stride, padding, dilation } = g;
+  const [o, c] = [(w._shape[0] as number) / groups, w._shape[1] as number];
+  const taps = numelOf(w._shape.slice(2));
+  const kernel = back ? K.convolution_transposed : K.convolution_forward;
+  const [rows, columns] = back ? [c, x._numel / (groups * o)] : [o, r._numel / (groups * o)];
+  const phases = back ? numelOf(stride) : 1;
+  const terms = (back ? o : c) * taps;
+  if (phases > windows.WINDOWS.phases || !windows.isWorth(r, groups, rows, terms, columns)) {
+    launch(kernel, r, [x, w, ...starts], g);
+    return;
+  }
+  const input = x._bits === 0 ? x : clone(x);
+  const bias = starts[0] ?? null;
+  const start = padding.map((n) => -n);
+  if (back) windows.backward(input, w, r, bias, groups, stride, padding, dilation);
+  else windows.forward(input, w, r, bias, groups, { start, step: stride, inc: dilation });
+  dropCopy(input, x);
+}
+
 /** The gradient of the images, of size `size`. */
 export function inputGradient(
   grad: Tensor,
@@ -283,7 +308,7 @@ export function inputGradient(
   if (!hasWork(r)) return r;
   if (grad._numel === 0 || weight._numel === 0) return fill(r, 0);
   const dense = denseOf(weight);
-  launch(g.transposed ? K.convolution_forward : K.convolution_transposed, r, [grad, dense], g);
+  convolve(!g.transposed, r, grad, dense, [], g);
   dropCopy(dense, weight);
   return r;
 }
@@ -316,6 +341,15 @@ export function weightGradient(
   if (grad._numel === 0 || input._numel === 0) return fill(result(), 0);
   // The other way round, the images are the gradient of the result.
   const [from, image] = g.transposed ? [input, grad] : [grad, input];
+  const terms = numelOf(size.slice(1));
+  if (windows.isWorth(r, g.groups, (size[0] as number) / g.groups, terms, from._numel / (size[0] as number))) {
+    const [gradient, images] = [from, image].map((t) => (t._bits === 0 ? t : clone(t))) as [Tensor, Tensor];
+    const taps = { start: g.padding.map((n) => -n), step: g.stride, inc: g.dilation };
+    windows.weightGradient(r, gradient, images, g.groups, taps);
+    dropCopy(gradient, from);
+    dropCopy(images, image);
+    return result();
+  }
   const flat = isFlat(from) ? from : denseOf(from);
   launch(K.convolution_weight_gradient, r, [flat, image], g);
   dropCopy(flat, from);

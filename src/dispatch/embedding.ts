@@ -1,6 +1,6 @@
 /** Rows of a table, for positions of any shape. */
 import * as texts from "../../generated/texts.ts";
-import { int32, int64 } from "../tensor/dtype.ts";
+import { int32, int64, legacyName } from "../tensor/dtype.ts";
 import { untie } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -12,7 +12,7 @@ import { asView } from "./views.ts";
 export function embedding(weight: Tensor, indices: Tensor, _padding: number, _scale: boolean): Tensor {
   const op = "embedding";
   if (weight._shape.length !== 2) throw texts.embeddingWeight(op);
-  if (indices.dtype !== int64 && indices.dtype !== int32) throw texts.embeddingIndices(op, indices.dtype.scalarType);
+  if (indices.dtype !== int64 && indices.dtype !== int32) throw texts.embeddingIndices(op, legacyName(indices.dtype));
   const [rows, width] = weight._shape as [number, number];
   const source = weight._bits === 0 ? weight : copy.clone(weight);
   const out = empty([...indices._shape, width], weight.dtype, weight._storage.device);

@@ -3,16 +3,20 @@
 import { AdagradAttr, AdamAttr, RmspropAttr, ScaleAttr, SgdAttr } from "../../generated/abi.ts";
 import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
+import { attention, DEVICES } from "../ffi/attention.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
-import { CPU } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { bfloat16, type DType, float16, float32, float64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { readNumbers } from "../tensor/values.ts";
 import { isDense } from "./allocate.ts";
 import * as arith from "./arith.ts";
 import * as copies from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
+import { contiguousFormat } from "./memory-format.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { binary, RULES } from "./pointwise.ts";
 
@@ -38,6 +42,7 @@ function checkMember(op: string, model: Tensor, t: Tensor, written: boolean): vo
   if (t !== model) requireNoPartialOverlap(model, t, op);
 }
 
+const count = [0];
 const flatShape = [0];
 const flatStride = [1];
 const none: readonly number[] = [];
@@ -58,7 +63,7 @@ function isFlat(streams: readonly List[], i: number): boolean {
  * Writes the operands of a call: those of one member follow those of another. All lists but the second, where there are
  * several, are written; numbers of steps come last.
  */
-function writeLists(op: string, streams: readonly List[], steps: List | null): void {
+function writeLists(op: string, streams: readonly List[], steps: List | null, taken: readonly number[] | null): void {
   const self = streams[0] as List;
   const per = streams.length + (steps === null ? 0 : 1);
   frame.begin(self.length * per, 0);
@@ -76,11 +81,57 @@ function writeLists(op: string, streams: readonly List[], steps: List | null): v
     }
     if (steps === null) continue;
     const step = steps[i] as Tensor;
-    if (step._numel !== 1 || (step.dtype !== float32 && step.dtype !== float64)) {
-      throw texts.listSteps(op, step.dtype.scalarType, step._shape);
+    if (taken === null) frame.operand(at++, step._address(), step.dtype.id, none, none, 0);
+    else {
+      // A number that the device does not have stands in the place of a size.
+      count[0] = taken[i] as number;
+      frame.operand(at++, 0, step.dtype.id, count, flatStride, 0);
     }
-    frame.operand(at++, step._address(), step.dtype.id, none, none, 0);
   }
+}
+
+/** Whether something is on a device, which is looked for where there is one only. */
+function isElsewhere(streams: readonly List[], steps: List | null): boolean {
+  if ((attention.bits & DEVICES) === 0) return false;
+  return [...streams, steps ?? []].some((list) => list.some((t) => t._storage.device !== CPU));
+}
+
+function checkSteps(op: string, steps: List): void {
+  for (const step of steps) {
+    if (step._numel === 1 && (step.dtype === float32 || step.dtype === float64)) continue;
+    throw texts.listSteps(op, step.dtype.scalarType, step._shape);
+  }
+}
+
+/** Counts steps that another device's members have on the host, and gives how many those are; null for others. */
+function takenOn(device: Device, steps: List | null): number[] | null {
+  if (device === CPU || steps === null || steps.length === 0) return null;
+  if (steps.some((t) => t._storage.device !== CPU)) return null;
+  return steps.map((t) => {
+    arith.add(t, 1, 1, t, true);
+    return readNumbers(t._address(), t.dtype.id, 1, 1)[0] as number;
+  });
+}
+
+/**
+ * Members whose elements do not lie in one order, made so for devices whose kernels take no others; `back` copies what
+ * was written.
+ */
+function flattened(streams: readonly List[]): { lists: readonly List[]; back: () => void } {
+  const odd = (streams[0] as List).flatMap((_, i) => (isFlat(streams, i) ? [] : [i]));
+  if (odd.length === 0) return { lists: streams, back: () => {} };
+  const lists = streams.map((list) => [...list]);
+  for (const list of lists) for (const i of odd) list[i] = copies.clone(list[i] as Tensor, contiguousFormat);
+  const back = (): void => {
+    for (const i of odd) {
+      lists.forEach((list, k) => {
+        const copy = list[i] as Tensor;
+        if (k !== 1) copies.transfer((streams[k] as List)[i] as Tensor, copy);
+        drop(copy);
+      });
+    }
+  };
+  return { lists, back };
 }
 
 /** Runs a kernel on lists. Its numbers are set between, since nothing else may use the frame. */
@@ -89,9 +140,31 @@ function run(op: string, kernel: Kernel, streams: readonly List[], steps: List |
   checkLengths(op, self, steps === null ? streams.slice(1) : [...streams.slice(1), steps]);
   const [first] = self;
   if (first === undefined || !first._storage.device.computes) return;
-  writeLists(op, streams, steps);
+  const { device } = first._storage;
+  if (steps !== null) checkSteps(op, steps);
+  if (device === CPU && !isElsewhere(streams, steps)) {
+    writeLists(op, streams, steps, null);
+    attrs();
+    kernel.run(device, op);
+    return;
+  }
+  streams.forEach((list, k) => {
+    list.forEach((t, i) => {
+      if (t._storage.device !== device) throw texts.differentDevices(op, String(device), String(t._storage.device));
+      checkMember(op, self[i] as Tensor, t, k !== 1);
+    });
+  });
+  for (const t of steps ?? []) {
+    const there = t._storage.device;
+    if (there !== device && (there !== CPU || steps?.some((other) => other._storage.device !== CPU))) {
+      throw texts.differentDevices(op, String(device), String(there));
+    }
+  }
+  const { lists, back } = flattened(streams);
+  writeLists(op, lists, steps, takenOn(device, steps));
   attrs();
-  kernel.run(first._storage.device, op);
+  kernel.run(device, op);
+  back();
 }
 
 const flag = (value: boolean): number => (value ? 1 : 0);
@@ -105,8 +178,9 @@ export function add(self: List, other: List, alpha: Scalar, out?: List): Tensor[
 /** self[i] *= scalar */
 export function scale(self: List, scalar: Scalar): void {
   const number = typeof scalar === "number" ? scalar : null;
-  const listed = (t: Tensor): boolean => t._storage.device === CPU && isListed(t.dtype) && t._bits === 0;
-  if (number === null || !self.every(listed)) {
+  const device = self[0]?._storage.device;
+  const listed = (t: Tensor): boolean => t._storage.device === device && isListed(t.dtype) && t._bits === 0;
+  if (number === null || device?.computes !== true || !self.every(listed)) {
     for (const t of self) binary(MUL, t, scalar, t, true);
     return;
   }

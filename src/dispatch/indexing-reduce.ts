@@ -3,7 +3,7 @@ import { IndexMode } from "../../generated/abi.ts";
 import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
-import type { DType } from "../tensor/dtype.ts";
+import { bool, type DType, toReal } from "../tensor/dtype.ts";
 import { requireKept } from "../tensor/storage.ts";
 import { drop } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
@@ -12,7 +12,6 @@ import * as copy from "./copy.ts";
 import { along, asRows, checkIndexAdd, targetOf, writeInto } from "./indexing-dim.ts";
 import { checkScatter, cut, requireIndexDtype, scatterTarget, scatterWrite } from "./indexing-scatter.ts";
 import { integerLimits } from "./limits.ts";
-import { refuseComplexGradient } from "./mode.ts";
 import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { binary, type Pointwise, RULES } from "./pointwise.ts";
 
@@ -41,8 +40,8 @@ function neutral(reduce: string, d: DType): Scalar {
   return integerLimits(d)[reduce === "amax" ? 0 : 1];
 }
 
-function filled(shape: readonly number[], like: Tensor, value: Scalar): Tensor {
-  return copy.fill(empty(shape, like.dtype, like._storage.device), value);
+function filled(shape: readonly number[], like: Tensor, value: Scalar, dtype = like.dtype): Tensor {
+  return copy.fill(empty(shape, dtype, like._storage.device), value);
 }
 
 /** Divides sums by how many elements they have; what got none stays. */
@@ -68,19 +67,20 @@ function combine(
   }
   write(target, source, MODES[reduce] as number);
   if (reduce !== "mean") return target;
-  const counts = filled(target._shape, target, includeSelf ? 1 : 0);
-  const ones = filled(holder, target, 1);
+  // Complex numbers are counted in real ones.
+  const counted = toReal(target.dtype);
+  const counts = filled(target._shape, target, includeSelf ? 1 : 0, counted);
+  const ones = filled(holder, target, 1, counted);
   write(counts, ones, IndexMode.add);
   drop(ones);
   divide(target, counts);
   return target;
 }
 
-/** Complex numbers have no order, and torch no gradients of such products of them. */
+/** Complex numbers have no order. */
 function refuseComplex(self: Tensor, op: string, reduce: string, kernel: string): void {
-  if (self.dtype.category < 3) return;
-  if (reduce === "amax" || reduce === "amin") throw texts.notImplementedFor(op, kernel, self.dtype.scalarType);
-  refuseComplexGradient(self, op);
+  if (self.dtype.category < 3 || (reduce !== "amax" && reduce !== "amin")) return;
+  throw texts.notImplementedFor(op, kernel, self.dtype.scalarType);
 }
 
 export function scatterReduce(
@@ -100,10 +100,10 @@ export function scatterReduce(
   requireIndexDtype(index, "scatter");
   if (self.dtype !== src.dtype) throw texts.scatterDtypes("scatter");
   checkScatter(self, d, index, src);
-  if (MODES[reduce] === undefined) throw texts.scatterReduceMode(op, reduce);
   for (const t of [self, index, src]) requireKept(t._storage);
-  refuseComplex(self, op, reduce, `scatter_gather_tensor_cpu_reduce_${reduce}`);
   const target = scatterTarget(self, [index, src], out, inplace, op);
+  if (MODES[reduce] === undefined) throw texts.scatterReduceMode(op, reduce);
+  refuseComplex(self, op, reduce, `scatter_gather_tensor_cpu_reduce_${reduce}`);
   if (index._numel === 0) return target;
   const shape = index._shape.length === 0 ? [1] : index._shape;
   const write = (into: Tensor, from: Tensor, mode: number): void => {
@@ -134,6 +134,9 @@ export function indexReduce(
   const d = wrapDim(dim, self._shape.length);
   checkIndexAdd(self, d, index, source, "index_reduce");
   for (const t of [self, index, source]) requireKept(t._storage);
+  if (!includeSelf && (self.dtype.category === 3 || self.dtype === bool)) {
+    throw texts.notImplementedFor(op, "index_reduce_func_exclude_input_init", self.dtype.scalarType);
+  }
   refuseComplex(self, "index_reduce", reduce, reduce === "amax" ? "maximum_cpu" : "minimum_cpu");
   if (inplace) requireNoInternalOverlap(self, op);
   const target = targetOf(self, out, inplace, op);

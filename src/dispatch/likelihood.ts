@@ -11,7 +11,7 @@ import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
 import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { empty } from "./allocate.ts";
+import { broadcastShapes, empty, emptyCopy } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { cast, denseAs, denseOf, fill } from "./copy.ts";
 import { faultError, faultNumber } from "./faults.ts";
@@ -193,28 +193,32 @@ const BCE: Pointwise = {
   refuses: [REFUSALS.binary_cross_entropy],
 };
 
-/** A loss that is no number tells of an input beyond its bounds, or not a number. */
-function requireProbabilities(losses: Tensor, self: Tensor): void {
+/** Whether all elements lie from 0 to 1. */
+function areProbabilities(t: Tensor): boolean {
+  const [low, high] = [amin(t, [], false), amax(t, [], false)];
+  const inside = (low.item() as number) >= 0 && (high.item() as number) <= 1;
+  drop(low);
+  drop(high);
+  return inside;
+}
+
+/** A loss that is no number tells of an input or a target beyond its bounds, or not a number. */
+function requireProbabilities(losses: Tensor, self: Tensor, target: Tensor): void {
   if (self._storage.device !== CPU || self._numel === 0) return;
   const total = sum(losses, null);
   const fine = !Number.isNaN(total.item() as number);
   drop(total);
   if (fine) return;
-  const [low, high] = [amin(self, [], false), amax(self, [], false)];
-  const inside = (low.item() as number) >= 0 && (high.item() as number) <= 1;
-  drop(low);
-  drop(high);
-  if (!inside) throw texts.notProbabilities("binary_cross_entropy");
+  if (!areProbabilities(self)) throw texts.notProbabilities(BCE.name, "input");
+  if (!areProbabilities(target)) throw texts.notProbabilities(BCE.name, "target");
 }
 
 /** Of probabilities, times weights, reduced. */
 export function bce(self: Tensor, target: Tensor, weight: Tensor | null, reduction: number): Tensor {
-  for (const t of [target, ...(weight === null ? [] : [weight])]) {
-    requireKept(t._storage);
-    if (t.dtype !== self.dtype) throw texts.foundDtype(BCE.name, t.dtype.scalarType, self.dtype.scalarType);
-  }
+  for (const t of weight === null ? [target] : [target, weight]) requireKept(t._storage);
+  if (target.dtype !== self.dtype) throw texts.foundDtype(BCE.name, target.dtype.scalarType, self.dtype.scalarType);
   const losses = general(BCE, [self, target]);
-  if (losses._storage.device.computes) requireProbabilities(losses, self);
+  if (losses._storage.device.computes) requireProbabilities(losses, self, target);
   if (weight !== null) binary({ ...MUL, name: BCE.name }, losses, weight, losses, true);
   return reduced(BCE.name, losses, reduction);
 }
@@ -227,7 +231,10 @@ const LOGITS: Pointwise = {
 const WEIGHTED_LOGITS: Pointwise = { ...LOGITS, kernel: K.ternary_bce_logits };
 
 function logits(self: Tensor, target: Tensor, posWeight: Tensor | null): Tensor {
-  return posWeight === null ? general(LOGITS, [self, target]) : general(WEIGHTED_LOGITS, [self, target, posWeight]);
+  // In the order of the target's elements, as torch's first step.
+  const to = emptyCopy(target, resultType(posWeight === null ? [target, self] : [target, self, posWeight]));
+  const plain = posWeight === null;
+  return plain ? general(LOGITS, [self, target], to) : general(WEIGHTED_LOGITS, [self, target, posWeight], to);
 }
 
 const SUB: Pointwise = { ...LOGITS, kernel: K.binary_sub };
@@ -260,6 +267,10 @@ export function bceLogits(
   reduction: number,
 ): Tensor {
   refuse(REFUSALS.log_sigmoid_cpu, self.dtype, LOGITS.name);
+  for (const t of [posWeight, weight]) {
+    const shape = t === null ? target._shape : broadcastShapes(target._shape, t._shape, LOGITS.name);
+    if (!sameSizes(shape, target._shape)) throw texts.broadcastMismatch(LOGITS.name, target._shape, shape);
+  }
   requireCast(resultType([target, self]), target.dtype);
   const wide = target.dtype.itemsize === 2 ? roundedLogits(self, target, posWeight) : logits(self, target, posWeight);
   const losses = wide.dtype === target.dtype ? wide : cast(wide, target.dtype);

@@ -12,7 +12,6 @@ import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { denseOf, fill, transfer } from "./copy.ts";
-import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
 import { requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { resultFor, writable } from "./reduce-layout.ts";
@@ -105,7 +104,6 @@ function along(p: Picked, self: Tensor, dim: number, rank: number, keepdim: bool
   if (p !== MODE) requireDtypes(p, self, out);
   const trivial = needsNoKernel(p, self);
   if (!trivial) refuse(p.refusal, self.dtype, p.op);
-  else if (out === undefined) refuseComplexGradient(self, p.op);
   // A median may be written over all of what it is taken of, and where its lines are copied over parts of that.
   if (p === MODE || p === KTHVALUE) for (const o of out ?? []) requireNoOverlap(o, self);
   else if (at === self._shape.length - 1) for (const o of out ?? []) requireNoPartialOverlap(o, self);
@@ -149,10 +147,7 @@ function valueOfNone(d: DType): Scalar {
 /** Of all elements, in one line. */
 function whole(p: Picked, self: Tensor): Tensor {
   const result = empty([], self.dtype, self._storage.device);
-  if (self._numel === 0) {
-    refuseComplexGradient(self, p.op);
-    return fill(result, valueOfNone(self.dtype));
-  }
+  if (self._numel === 0) return fill(result, valueOfNone(self.dtype));
   refuse(REFUSALS.median_cpu, self.dtype, p.op);
   const places = empty([], int64, self._storage.device);
   const source = denseOf(self);

@@ -9,7 +9,7 @@ import { requireKept } from "../tensor/storage.ts";
 import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty, emptyWith } from "./allocate.ts";
-import { hasWork } from "./backend.ts";
+import { backendOf, hasWork } from "./backend.ts";
 import { cast, clone, fill, formatStrides, suggestedFormat, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { contiguousFormat, type MemoryFormat } from "./memory-format.ts";
@@ -99,10 +99,10 @@ function fresh(shape: Ints, dtype: DType, format: MemoryFormat, like: Tensor): T
   return strides === null ? empty(shape, dtype, device) : emptyWith(shape, strides, dtype, device);
 }
 
-/** The dtype that is computed in: short floats are rounded once, integers are those of 64 bits. */
-function computed(d: DType): DType {
-  if (d.category === 1) return int64;
-  return d.category === 2 && d.itemsize === 2 ? float32 : d;
+/** The dtype that kernels take: short floats where they read those, else rounded once; integers are those of 64 bits. */
+function computed({ dtype, _storage: { device } }: Tensor): DType {
+  if (dtype.category === 1) return int64;
+  return dtype.category === 2 && dtype.itemsize === 2 && backendOf(device).readsShort !== true ? float32 : dtype;
 }
 
 /** Writes an operand as a batch of planes. */
@@ -127,7 +127,7 @@ function setAttributes(w: Windows, dims: number): void {
 
 /** Runs a kernel; results and operands of floats in the dtype that is computed in, indices as they are. */
 function launch(kernel: Kernel, name: string, r: Tensor, more: readonly Tensor[], dims: number, w: Windows): void {
-  const dtype = computed(r.dtype);
+  const dtype = computed(r);
   const target = dtype === r.dtype ? r : emptyWith(r._shape, r._strides, dtype, r._storage.device);
   if (kernel === K.pooling_scatter || kernel === K.pooling_average_backward) fill(target, 0);
   const operands = more.map((t) =>
@@ -197,7 +197,7 @@ function maxima(op: string, self: Tensor, shape: Ints, format: MemoryFormat, dim
   const values = fresh(shape, self.dtype, format, self);
   const indices = fresh(shape, int64, format, self);
   if (hasWork(values)) {
-    const dtype = computed(self.dtype);
+    const dtype = computed(self);
     const x = dtype === self.dtype ? (self._bits === 0 ? self : clone(self)) : cast(self, dtype);
     const target = dtype === self.dtype ? values : emptyWith(shape, values._strides, dtype, values._storage.device);
     frame.begin(3, dtype.compute);
@@ -237,12 +237,31 @@ export function maxPool3d(
   return maxPool(3, self, kernel, stride, padding, dilation, ceil);
 }
 
-/** Each gradient at the place that its element had. */
-export function maxPoolBackward(grad: Tensor, indices: Tensor, size: Ints, dims: number): Tensor {
+/** Each gradient at the place that its element had. No kernel's size: of adaptive windows. */
+export function maxPoolBackward(
+  grad: Tensor,
+  indices: Tensor,
+  size: Ints,
+  kernelSize: Ints,
+  given: Ints,
+  paddingSize: Ints,
+  dilationSize: Ints,
+  dims: number,
+): Tensor {
+  const op = `max_pool${dims}d`;
+  const kernel = spread(op, "kernel_size", kernelSize, kernelSize.length === 0 ? 0 : dims);
+  const w: Windows = {
+    ...NONE,
+    adaptive: kernel.length === 0,
+    kernel,
+    stride: given.length === 0 ? kernel : spread(op, "stride", given, dims),
+    padding: kernel.length === 0 ? kernel : spread(op, "padding", paddingSize, dims),
+    dilation: kernel.length === 0 ? kernel : spread(op, "dilation", dilationSize, dims),
+  };
   const r = fresh(size, grad.dtype, suggestedFormat(grad), grad);
   if (!hasWork(r)) return r;
   if (grad._numel === 0) return fill(r, 0);
-  launch(K.pooling_scatter, "max_pool_backward", r, [grad, indices], dims, { ...NONE, adaptive: false });
+  launch(K.pooling_scatter, "max_pool_backward", r, [grad, indices], dims, w);
   return r;
 }
 
@@ -278,11 +297,7 @@ function avgPool(dims: number, self: Tensor, w: Windows, ceil: boolean, divisor:
   checkWindows(w);
   if (dims === 2 && !fits) throw texts.poolEmpty(op, text(self._shape));
   checkSizes(op, self._shape, dims);
-  if (
-    dims === 3 &&
-    sizes.some((n, i) => n + 2 * (padding[i] as number) < (kernel[i] as number)) &&
-    out.some((n) => n < 1)
-  ) {
+  if (dims === 3 && sizes.some((n, i) => n < (kernel[i] as number))) {
     throw texts.poolSmallImage(op, facts("", sizes), facts("k", kernel));
   }
   checkHalf(w);

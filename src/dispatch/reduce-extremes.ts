@@ -10,7 +10,6 @@ import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { denseOf, fill } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
-import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
 import { requireNoOverlap } from "./overlap.ts";
 import { canCast } from "./promotion.ts";
@@ -123,7 +122,6 @@ function extremeDims(
     if (dim === null || (Array.isArray(dim) && dim.length === 0)) emptyExtreme(op);
     for (const d of typeof dim === "number" ? [dim] : dim) requireElementsAt(self, d, op);
   }
-  if (self._numel === 0 && out === undefined) refuseComplexGradient(self, op);
   if (self._numel > 0) refuse(op === "amax" ? REFUSALS.max_values_cpu : REFUSALS.min_values_cpu, self.dtype);
   return reduced(k, op, self, mask, keepdim, self.dtype, out, self.dtype);
 }

@@ -3,7 +3,7 @@
 import { MomentsAttr } from "../../generated/abi.ts";
 import * as K from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
-import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
+import { Complex, type Scalar, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { float64, toReal } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
@@ -19,6 +19,11 @@ import { type Dims, reducedDims, reducedShape, reduceInto, resultFor } from "./r
 const ADD = { name: "var", kernel: K.binary_add, rule: RULES.arith };
 const SQRT = { name: "std", kernel: K.unary_sqrt, rule: RULES.float };
 
+function correctionOf(x: Scalar | null): number {
+  if (scalarValue(x ?? 1) instanceof Complex) throw texts.doubleOverflow(undefined);
+  return x === null ? 1 : scalarToNumber(x);
+}
+
 /** The divisor of the sum of squares; none left gives NaN or infinity, with torch's warning. */
 function divisorOf(op: string, self: Tensor, mask: readonly boolean[], correction: number): number {
   let count = 1;
@@ -31,7 +36,8 @@ function divisorOf(op: string, self: Tensor, mask: readonly boolean[], correctio
         "(input numel divided by output numel).",
     );
   }
-  return Math.max(0, count - correction);
+  // Nothing has no variance, whatever is taken off.
+  return count === 0 ? 0 : Math.max(0, count - correction);
 }
 
 /** The real or the imaginary parts, as a strided tensor over the same bytes. */
@@ -78,11 +84,12 @@ function variance(
   op: "var" | "std",
   self: Tensor,
   dim: Dims,
-  correction: number,
+  given: Scalar | null,
   keepdim: boolean,
   out: Tensor | undefined,
 ): Tensor {
   if (self.dtype.category < 2) throw texts.momentsDtype(op);
+  const correction = correctionOf(given);
   const result = toReal(self.dtype);
   if (out !== undefined) requireCast(result, out.dtype);
   const mask = reducedDims(dim, self._shape.length, op);
@@ -95,8 +102,6 @@ function variance(
   return target;
 }
 
-const correctionOf = (x: Scalar | null): number => (x === null ? 1 : scalarToNumber(x));
-
 export function variUnbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
   return variance("var", self, null, unbiased ? 1 : 0, false, out);
 }
@@ -106,7 +111,7 @@ export function variDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim: bo
 }
 
 export function vari(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  return variance("var", self, dim, correctionOf(correction), keepdim, out);
+  return variance("var", self, dim, correction, keepdim, out);
 }
 
 export function stdUnbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
@@ -118,7 +123,7 @@ export function stdDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim: boo
 }
 
 export function std(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  return variance("std", self, dim, correctionOf(correction), keepdim, out);
+  return variance("std", self, dim, correction, keepdim, out);
 }
 
 function withMean<const N extends readonly [string, string]>(
@@ -126,10 +131,11 @@ function withMean<const N extends readonly [string, string]>(
   names: N,
   self: Tensor,
   dim: Dims,
-  correction: number,
+  given: Scalar | null,
   keepdim: boolean,
 ): Named<N> {
   if (self.dtype.category < 2) throw texts.momentsOfDtype(op);
+  const correction = correctionOf(given);
   const mask = reducedDims(dim, self._shape.length, op);
   const shape = reducedShape(self._shape, mask, keepdim);
   const root = op === "std_mean";
@@ -160,7 +166,7 @@ export function varMeanDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim:
 }
 
 export function varMean(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean): Named<typeof VAR_MEAN> {
-  return withMean("var_mean", VAR_MEAN, self, dim, correctionOf(correction), keepdim);
+  return withMean("var_mean", VAR_MEAN, self, dim, correction, keepdim);
 }
 
 export function stdMeanUnbiased(self: Tensor, unbiased: boolean): Named<typeof STD_MEAN> {
@@ -172,5 +178,5 @@ export function stdMeanDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim:
 }
 
 export function stdMean(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean): Named<typeof STD_MEAN> {
-  return withMean("std_mean", STD_MEAN, self, dim, correctionOf(correction), keepdim);
+  return withMean("std_mean", STD_MEAN, self, dim, correction, keepdim);
 }

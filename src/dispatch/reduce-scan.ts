@@ -13,7 +13,6 @@ import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { cast, fill, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
-import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { isShortFloat, requireOutDtype, resultFor } from "./reduce-layout.ts";
@@ -127,8 +126,6 @@ function runningExtreme(
   const values = resultFor(self, self._shape, self.dtype, out?.[0], op);
   const indices = resultFor(self, self._shape, int64, out?.[1], op);
   const result = named(op, PAIR, [values, indices]);
-  // The kernel that refuses complex numbers does not see these.
-  if (out === undefined && (self._numel === 0 || self._shape.length === 0)) refuseComplexGradient(self, op);
   if (!hasWork(values)) return result;
   if (self._shape.length === 0) {
     transfer(values, self);

@@ -10,7 +10,7 @@ import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty, emptyWith } from "./allocate.ts";
 import { clamp } from "./arith.ts";
-import { hasWork } from "./backend.ts";
+import { backendOf, hasWork } from "./backend.ts";
 import { cast, clone, fill, formatStrides, suggestedFormat, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
@@ -49,6 +49,8 @@ function stepsOf(mode: number, input: Ints, output: Ints, scales: Ints): number[
   return input.map((n, d) => {
     const out = output[d] as number;
     if (corners) return out > 1 ? (n - 1) / (out - 1) : 0;
+    // Of planes torch takes these two sizes as what they are, whatever the factor was.
+    if (mode === SamplingMode.nearest && input.length === 2 && (out === n || out === 2 * n)) return n / out;
     const scale = scales[d] ?? 0;
     return scale > 0 ? 1 / scale : n / out;
   });
@@ -74,9 +76,9 @@ function launch(kernel: Kernel, r: Tensor, t: Tensor, dims: number, mode: number
 /** Whether elements are averaged, which takes numbers with fractions. */
 const averages = (mode: number): boolean => mode >= SamplingMode.linear;
 
-/** The dtype that is computed in. */
-function computed(d: DType, mode: number, back: boolean): DType {
-  const short = d.category === 2 && d.itemsize === 2;
+/** The dtype that kernels take: not all devices' read short floats. */
+function computed({ dtype: d, _storage: { device } }: Tensor, mode: number, back: boolean): DType {
+  const short = d.category === 2 && d.itemsize === 2 && backendOf(device).readsShort !== true;
   return (averages(mode) || back) && (short || d === uint8) ? float32 : d;
 }
 
@@ -85,7 +87,7 @@ export function imageSample(self: Tensor, size: Ints, mode: number, front: Ints,
   const lead = self._shape.slice(0, -dims);
   const r = fresh([...lead, ...size], self.dtype, self);
   if (!hasWork(r)) return r;
-  const dtype = computed(self.dtype, mode, false);
+  const dtype = computed(self, mode, false);
   const x = dtype !== self.dtype ? cast(self, dtype) : self._bits === 0 ? self : clone(self);
   const target = dtype === r.dtype ? r : emptyWith(r._shape, r._strides, dtype, r._storage.device);
   launch(K.sampling_sample, target, x, dims, mode, front, stepsOf(mode, self._shape.slice(-dims), size, scales));
@@ -112,7 +114,7 @@ export function imageSampleBackward(
   const r = fresh(size, grad.dtype, grad);
   if (!hasWork(r)) return r;
   if (grad._numel === 0) return fill(r, 0);
-  const dtype = computed(grad.dtype, mode, true);
+  const dtype = computed(grad, mode, true);
   const g = dtype !== grad.dtype ? cast(grad, dtype) : grad._bits === 0 ? grad : clone(grad);
   const target = dtype === r.dtype ? r : emptyWith(r._shape, r._strides, dtype, r._storage.device);
   fill(target, 0);

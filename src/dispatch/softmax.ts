@@ -13,7 +13,6 @@ import { hasWork } from "./backend.ts";
 import { copyInto, denseOf } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireExact } from "./matrix.ts";
-import { refuseComplexGradient } from "./mode.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 
@@ -54,10 +53,7 @@ function forward(kernel: Kernel, name: string, self: Tensor, dim: number, out: T
     requireNoInternalOverlap(out, name);
     r = out;
   }
-  if (!hasWork(r)) {
-    if (out === undefined) refuseComplexGradient(self, `_${name}`);
-    return r;
-  }
+  if (!hasWork(r)) return r;
   requireFloating(name, self, d);
   return launch(kernel, r, [self], d, name);
 }

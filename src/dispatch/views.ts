@@ -242,9 +242,9 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
 /** A basic slice; bounds are clamped as Python does. */
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
   const rank = self._shape.length;
-  if (rank === 0) throw texts.sliceOfScalar(undefined);
+  if (rank === 0) throw texts.rowsOfScalar(undefined);
   const d = wrapDim(dim, rank);
-  if (step <= 0) throw texts.sliceStepNotPositive(undefined);
+  if (step <= 0) throw texts.sliceStep(undefined);
   const n = self._shape[d] as number;
   const clamp = (v: number): number => Math.min(n, Math.max(0, v < 0 ? v + n : v));
   const from = clamp(start ?? 0);

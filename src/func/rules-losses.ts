@@ -21,7 +21,9 @@ const loss =
   (place: number): Rule =>
   (call) => {
     if (!call.level.has(call.args[0]) && !call.level.has(call.args[1])) return each(call);
-    const args = aligned(call);
+    // Inputs and targets have one size, whichever of them is the same for all examples.
+    const { level } = call;
+    const args = aligned({ ...call, args: call.args.map((t, i) => (i < 2 ? level.wrap(level.all(t as Tensor)) : t)) });
     const losses = call.operator.run(...args.with(place, REDUCTIONS.none)) as Tensor;
     return reduced(losses, args[place] as number);
   };

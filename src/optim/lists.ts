@@ -1,7 +1,7 @@
 /** Which parameters one native call takes: the others go through operators, one after the other. */
 import { isListed } from "../dispatch/foreach.ts";
 import { hasInternalOverlap, mayOverlap } from "../dispatch/overlap.ts";
-import { CPU } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { float32, float64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { bytesNeeded, Tensor } from "../tensor/tensor.ts";
@@ -10,19 +10,26 @@ type List = readonly Tensor[];
 
 const repeats = (t: Tensor): boolean => !t._contiguous && (hasInternalOverlap(t) || mayOverlap(t));
 
-/** Whether the tensors of one parameter are what kernels over lists take. */
-function fits(p: Tensor, others: readonly List[], i: number): boolean {
-  if (!isListed(p.dtype) || p._storage.device !== CPU || p._bits !== 0 || repeats(p)) return false;
+/** Whether the tensors of one parameter are what kernels over lists take, all on one device. */
+function fits(p: Tensor, others: readonly List[], i: number, device: Device): boolean {
+  if (!isListed(p.dtype) || p._storage.device !== device || p._bits !== 0 || repeats(p)) return false;
   for (const list of others) {
     const t = list[i] as Tensor;
-    if (t.dtype !== p.dtype || t._storage.device !== CPU || t._bits !== 0 || repeats(t)) return false;
+    if (t.dtype !== p.dtype || t._storage.device !== device || t._bits !== 0 || repeats(t)) return false;
     if (t._shape !== p._shape && !sameSizes(t._shape, p._shape)) return false;
   }
   return true;
 }
 
-function fitsAsStep(t: Tensor): boolean {
-  return t._shape.length === 0 && t._storage.device === CPU && (t.dtype === float32 || t.dtype === float64);
+/** Numbers of steps lie where the parameters do, or on the host: all of a list in one place. */
+function fitAsSteps(steps: List, device: Device): boolean {
+  const there = steps[0]?._storage.device;
+  if (there !== undefined && there !== device && there !== CPU) return false;
+  for (const t of steps) {
+    if (t._shape.length !== 0 || t._storage.device !== there) return false;
+    if (t.dtype !== float32 && t.dtype !== float64) return false;
+  }
+  return true;
 }
 
 const endOf = (t: Tensor): number => bytesNeeded(t._shape, t._strides, t._offset, t.dtype.itemsize);
@@ -53,14 +60,16 @@ function areApart(written: readonly List[]): boolean {
 }
 
 /**
- * Whether one native call does a step of these parameters as the operators would: floats on the CPU, states and
+ * Whether one native call does a step of these parameters as the operators would: floats on one device, states and
  * gradients like them, nothing written twice, and plain numbers for options.
  */
 export function listable(params: List, grads: List, states: readonly List[], steps: List, numbers: List | unknown[]) {
   for (const x of numbers) if (typeof x !== "number") return false;
   const others = [grads, ...states];
-  for (let i = 0; i < params.length; i++) if (!fits(params[i] as Tensor, others, i)) return false;
-  return steps.every(fitsAsStep) && areApart([params, ...states, steps]);
+  const device = params[0]?._storage.device;
+  if (device === undefined || !device.computes) return false;
+  for (let i = 0; i < params.length; i++) if (!fits(params[i] as Tensor, others, i, device)) return false;
+  return fitAsSteps(steps, device) && areApart([params, ...states, steps]);
 }
 
 /** A number, or the number that a tensor of one element holds. */

@@ -11,7 +11,6 @@ import { loadCaseSet } from "./case-set.ts";
 import { type Case, familyOf } from "./case-types.ts";
 import { LIST_CALLS } from "./list-calls.ts";
 import { installMadeUpDevice } from "./made-up-device.ts";
-import { CPU_ALONE } from "./on-device.ts";
 import { placed } from "./run-meta.ts";
 import { Runner } from "./runner.ts";
 
@@ -24,7 +23,7 @@ afterAll(() => made.remove());
 /** What is printed names the device, and what is drawn is drawn in the "opinfo" cases too. */
 const FAMILIES = new Set(["opinfo", "error", "promo", "index", "prog"]);
 const groups = new Map<string, Case[]>();
-for (const c of set.cases.filter((c) => FAMILIES.has(familyOf(c)) && !CPU_ALONE.has(c.id))) {
+for (const c of set.cases.filter((c) => FAMILIES.has(familyOf(c)))) {
   const key = c.fam ?? c.op;
   groups.set(key, [...(groups.get(key) ?? []), c]);
 }
@@ -67,7 +66,12 @@ const CALLS: Record<string, (x: Tensor) => unknown> = {
   replication_pad1d: (x) => F.pad(x, [1, 2], "replicate"),
   replication_pad2d: (x) => F.pad(x.view(1, 2, 3), [1, 1, 1, 0], "replicate"),
   replication_pad3d: (x) => F.pad(x.view(1, 1, 2, 3), [1, 1, 1, 0, 0, 0], "replicate"),
-  rms_norm: (x) => F.rmsNorm(x, [3]),
+  rms_norm: (x) => {
+    const a = x.clone().requiresGrad_();
+    const y = F.rmsNorm(a, [3]);
+    y.sum().backward();
+    return [y, a.grad];
+  },
   slice_scatter: (x) => x.sliceScatter(x.slice(0, 1), 0, 1, 2),
   nll_loss2d: (x) => {
     const a = x.clone().view(1, 2, 1, 3).requiresGrad_();
@@ -171,9 +175,7 @@ function wrongWith(c: Case, group: string): string[] {
 const OF_GPUS = new Set(["cuda", "is_pinned", "pin_memory"]);
 /** One kernel on the CPU; on devices other operators do the same. */
 const OF_CPUS = new Set(
-  ["_fused_rms_norm", "_recurrent_layer", "native_batch_norm", "native_group_norm", "native_layer_norm"]
-    .concat("_scaled_dot_product_flash_attention_for_cpu")
-    .flatMap((name) => [name, `${name}_backward`]),
+  ["_recurrent_layer", "_scaled_dot_product_flash_attention_for_cpu"].flatMap((name) => [name, `${name}_backward`]),
 );
 
 describe("golden cases on a made-up device", () => {

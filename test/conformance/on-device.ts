@@ -18,11 +18,7 @@ const FAMILIES = new Set(["opinfo", "error", "promo", "index", "prog"]);
 const DRAWS =
   /^(bernoulli|cauchy|exponential|geometric|log_normal|multinomial|normal|rand|randint|randn|randperm|uniform)(_like)?$/;
 
-/** Statistics of bfloat16 are rounded where torch's CPU rounds them, and there alone. */
-export const CPU_ALONE: ReadonlySet<string> = new Set(["nn.functional.instance_norm/bf16/s8"]);
-
 export function appliesOnDevice(c: Case): boolean {
-  if (CPU_ALONE.has(c.id)) return false;
   const family = familyOf(c);
   return FAMILIES.has(family) && !(family === "opinfo" && (DRAWS.test(c.op) || c.op.endsWith("dropout")));
 }

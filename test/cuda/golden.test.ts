@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import * as z from "../../src/index.ts";
+import { LIST_CALLS } from "../conformance/list-calls.ts";
 import { OnDevice } from "../conformance/on-device.ts";
 import { DRAWING, type Launches, named, watchLaunches } from "./launched.ts";
 import { available, driverLibrary } from "./standin-driver.ts";
@@ -22,6 +23,7 @@ const MORE: readonly ((x: z.Tensor) => z.Tensor | readonly z.Tensor[])[] = [
     return [a.grad, b.grad] as z.Tensor[];
   },
   (x) => z.F.binaryCrossEntropyWithLogits(x, x.sigmoid(), { posWeight: x.abs() }),
+  ...Object.values(LIST_CALLS).map((call) => (x: z.Tensor) => [call(x.view(2, 3))].flat(2) as z.Tensor[]),
   ...[0, 1, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((p) => (x: z.Tensor) => x.norm(p)),
 ];
 

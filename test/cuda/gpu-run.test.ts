@@ -30,7 +30,7 @@ describe.if(emulated)("a run on the stand-in", () => {
     expect([finished.exitCode, finished.stdout]).toEqual([0, expect.stringContaining("emulated: ")]);
     const states = Object.entries(read().parts).map(([name, { state }]) => `${name} ${state}`);
     expect(states.filter((line) => !/ (done|left out)$/.test(line))).toEqual([]);
-    expect(states).toHaveLength(8);
+    expect(states).toHaveLength(9);
   });
 
   test("is labelled emulated", () => {
@@ -56,7 +56,7 @@ describe.if(emulated)("a run on the stand-in", () => {
 
   test("has a row for each measurement", () => {
     const { rows } = read();
-    expect(Object.keys(rows).sort()).toEqual(["bandwidth", "products", "small", "transfers"]);
+    expect(Object.keys(rows).sort()).toEqual(["bandwidth", "networks", "products", "small", "transfers"]);
     const lines = table().split("\n");
     for (const row of rows.bandwidth ?? []) {
       expect(lines.some((line) => line.startsWith(`| ${row.name} | ${row.dtype} | ${row.elements} | `))).toBe(true);

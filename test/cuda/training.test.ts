@@ -1,4 +1,4 @@
-// A model that is trained on a device without an optimiser, emulated: line by line what the CPU gives.
+// Models that are trained on a device, emulated: line by line what the CPU gives.
 import { describe, expect, test } from "bun:test";
 import { buildStandin } from "../../scripts/standin.ts";
 import { evaluate } from "../ffi/child.ts";
@@ -50,6 +50,39 @@ describe.if(emulated)("training", () => {
         near(weights, cpu[1]);
         expect([count, place]).toEqual([1, places[i] as string]);
       }
+    },
+    60_000,
+  );
+
+  test.each(["", "later=1"])(
+    "a network of images, with an optimiser (%s)",
+    (settings) => {
+      const code = `
+      function train(place) {
+        z.manualSeed(0);
+        const [x, y] = [z.randn(6, 3, 8, 8), z.tensor([0, 1, 2, 3, 0, 1]).long()].map((t) => t.to(place));
+        const { nn } = z;
+        const model = new nn.Sequential(
+          new nn.Conv2d(3, 8, 3, { padding: 1 }), new nn.BatchNorm2d(8), new nn.ReLU(), new nn.MaxPool2d(2),
+          new nn.Conv2d(8, 8, 3, { groups: 8, padding: 1, paddingMode: "reflect" }), new nn.GroupNorm(2, 8), new nn.GELU(),
+          new nn.Upsample({ scaleFactor: 2, mode: "bilinear" }), new nn.Conv2d(8, 4, 1), new nn.AdaptiveAvgPool2d(2),
+          new nn.Flatten(), new nn.LayerNorm(16), new nn.Linear(16, 4),
+        ).to(place);
+        const optimiser = new z.optim.AdamW(model.parameters(), { lr: 0.01 });
+        const losses = [];
+        for (let step = 0; step < 4; step++) {
+          optimiser.zeroGrad();
+          const loss = z.F.crossEntropy(model(x), y);
+          loss.backward();
+          optimiser.step();
+          losses.push(loss.item());
+        }
+        return losses;
+      }
+      console.log(JSON.stringify([train("cpu"), train("cuda")]))`;
+      const [cpu, cuda] = evaluate(code, { ZENSOR_LIBCUDA: driver, ZENSOR_STANDIN: settings }) as number[][];
+      for (const [i, loss] of (cuda as number[]).entries()) expect(loss).toBeCloseTo((cpu as number[])[i] as number, 4);
+      expect((cuda as number[])[3]).toBeLessThan((cuda as number[])[0] as number);
     },
     60_000,
   );

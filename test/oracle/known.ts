@@ -1,6 +1,6 @@
-// Where derivatives differ from torch's at the edges of domains, and why they stay: torch contradicts itself there (its
-// jvp and its gradients have formulas of their own), or what it says is chance, or less than the definition.
-import type { Call } from "./program.ts";
+// Where we differ from torch, and why that stays: at the edges of domains torch contradicts itself (its jvp and its
+// gradients have formulas of their own), or what it says is chance, or less than the definition.
+import type { Call, Program } from "./program.ts";
 
 interface Known {
   op: RegExp;
@@ -14,7 +14,138 @@ interface Known {
 const noDims = ({ args, kw }: Call): boolean =>
   [...args, ...Object.values(kw)].some((x) => Array.isArray(x) && x.length === 0);
 
-export const KNOWN: readonly Known[] = [
+/** In programs of every kind. */
+const EVERYWHERE: readonly Known[] = [
+  {
+    op: /./,
+    what: /message .*not implemented for.*expected .*(not implemented for|does not support automatic)/,
+    why: "which of several kernels of one operator first lacks a dtype depends on layouts",
+  },
+  {
+    op: /^(batch_norm|instance_norm)$/,
+    what: /message .*not implemented for.*expected "mean\(\): could not infer/,
+    why: "likewise: which step says so",
+  },
+  { op: /./, what: /zensor has no b?complex32/, why: "there is no such dtype yet" },
+  {
+    op: /^(var|std)(_mean)?$/,
+    what: /grad/,
+    where: noDims,
+    why: "no dimensions are all of them, but torch's gradient counts one element",
+  },
+  { op: /^meshgrid$/, what: /Expected 0D or 1D tensor/, why: "torch prints the elements of the tensor, not its sizes" },
+  { op: /^einsum$/, what: /strides/, why: "torch multiplies some pairs the other way round" },
+  {
+    op: /^conv_transpose\dd$/,
+    what: /Output size is too small/,
+    why: "torch's slow and its fast path refuse different sizes, and which is taken depends on sizes, too",
+  },
+  { op: /^conv_transpose\dd$/, what: /strides/, why: "integers go through another path, likewise" },
+  {
+    op: /^masked_scatter_?$/,
+    what: /var/,
+    why: "torch reads past the end of a source that is too short",
+  },
+  {
+    op: /^(log_)?softmax$/,
+    what: /leaf \d+ grad: \d of \d+ values differ/,
+    where: ({ kw }) => kw.dtype !== undefined,
+    why: "gradients of short floats are converted before they are computed, or behind it: the last digit",
+  },
+  {
+    op: /^scaled_dot_product_attention$/,
+    what: /_is_view|leaf \d+ grad|step \d+ nn|backward|var \d+: 1 of/,
+    why: "torch computes in other steps where operands are repeated, and does not compare all of their sizes",
+  },
+  { op: /^conv1d$/, what: /strides/, why: "of signals torch gives the channels-last order sometimes" },
+  { op: /^interpolate$/, what: /var \d+: \d+ of/, why: "short floats are rounded once here, after both dimensions" },
+  { op: /^bilinear$/, what: /backward: no error.*modified by an inplace/, why: "its step does not need that operand" },
+  {
+    op: /^(prod|sum|mean|addcdiv|ldexp|nll_loss|cross_entropy)$/,
+    what: /backward: no error/,
+    why: "torch fails at its own gradient's dtype",
+  },
+  {
+    op: /./,
+    what: /the derivative for 'inplace|expected NotImplementedError: one of/,
+    why: "torch has no formula in place",
+  },
+  {
+    op: /^(cosine_embedding_loss|clamp_?)$/,
+    what: /error class|size of tensor a/,
+    why: "of two errors torch finds the other one first",
+  },
+  {
+    op: /^(linear|matmul|conv\dd|conv_transpose\dd|binary_cross_entropy)$/,
+    what: /cannot be multiplied|size mismatch|to have the same dtype|should be the same|Attempting to broadcast/,
+    why: "sizes or dtypes that do not fit, said of another step",
+  },
+  { op: /^threshold_?$/, what: /without overflow|written-to/, why: "a number said not to fit another dtype; no check" },
+  { op: /^layer_norm$/, what: /leaf \d+ grad: 2 of 2/, why: "the gradient of two elements is rounding alone" },
+  {
+    op: /^(slice|select)_scatter$/,
+    what: /strides|_version|storage offset/,
+    why: "torch copies the gaps of a view, too",
+  },
+  {
+    op: /^(kthvalue|median|mode)$/,
+    what: /grad/,
+    why: "which of equal elements stands at a rank is chance",
+  },
+  { op: /^nanmedian$/, what: /var/, why: "torch reads elements that an expanded tensor has not" },
+  {
+    op: /^(floor_divide|fmod|remainder|div|index_fill)_$/,
+    what: /var/,
+    why: "torch has written a part before it finds the error",
+  },
+  { op: /^(logcumsumexp|pow)$/, what: /grad.*NaN/, why: "torch's gradient of logcumsumexp leaves NaN out" },
+  { op: /^(atan|arctan)_?$/, what: /var/, why: "the side of a cut is the sign of a zero that was lost before" },
+  { op: /^(threshold|triu|tril)_$/, what: /more than one element of the written-to/, why: "torch does not look" },
+  {
+    op: /loss$|^clamp$/,
+    what: /message ".*(on a|with a|with two) bool|clamp is not supported/,
+    why: "the operator that refuses a dtype is another step's",
+  },
+  { op: /^scatter_$/, what: /without overflow.*out of bounds/, why: "of two errors torch finds the other one first" },
+  { op: /^(pixel_(un)?shuffle|channel_shuffle)$/, what: /_is_view/, why: "torch copies what stays as it is" },
+  { op: /^(addr|instance_norm|hardtanh_|norm)$/, what: /step/, why: "of two errors torch finds the other one first" },
+  { op: /^aminmax$/, what: /modified by an inplace/, why: "one step there, two here" },
+  {
+    op: /^bincount$/,
+    what: /requires_grad|is_leaf/,
+    why: "weights have no gradient, which torch says when it is asked for",
+  },
+  { op: /^(batch|instance)_norm$/, what: /var \d+: 1 of/, why: "a mean of short floats that is zero but for rounding" },
+  { op: /^isfinite$/, what: /_version/, why: "torch multiplies in place" },
+  { op: /^adaptive_\w+$|^(diagonal|select)_scatter$/, what: /_version/, why: "torch writes into a fresh tensor" },
+  { op: /^(index|scatter)_reduce_$/, what: /does not support automatic/, why: "of two errors, likewise" },
+  {
+    op: /^pairwise_distance$/,
+    what: /modified by an inplace/,
+    why: "the tensor that was changed is named by the operator that made it",
+  },
+  { op: /^group_norm$/, what: /leaf \d+ grad: 4 of 4/, why: "as for layer_norm" },
+  { op: /^embedding_bag$/, what: /but got null/, why: "null is this language's None" },
+  {
+    op: /^(\w+_loss|pad|max_pool1d)$/,
+    what: /_version|_is_view/,
+    why: "torch writes in place here, or into a fresh tensor",
+  },
+  { op: /^pad$/, what: /some elements of the input tensor and the written-to tensor/, why: "circular: likewise" },
+  { op: /^isin$/, what: /view size is not compatible/, why: "torch looks for one element in a contiguous tensor only" },
+  {
+    op: /^(embedding|addbmm)$/,
+    what: /IndexError|Dimension specified as/,
+    why: "before torch looks at the operands its gradient's formula does",
+  },
+  {
+    op: /^interpolate$/,
+    what: /grad/,
+    why: "torch's gradient of signals and volumes forgets the factor where it is nearly 1 or 2, its result does not",
+  },
+];
+
+const AT_EDGES: readonly Known[] = [
   { op: /^(index_copy|put|scatter)_?$/, what: /jvp/, why: "the last of several writes into one place is chance" },
   {
     op: /^(var|std)(_mean)?$/,
@@ -82,10 +213,15 @@ export const KNOWN: readonly Known[] = [
   { op: /^index_fill_?$/, what: /Index to scalar/, why: "torch has no gradient of an index without elements" },
 ];
 
-/** Whether all that differs is known. */
-export function isKnown(call: Call, reasons: readonly string[]): boolean {
-  const name = call.name.split(".").at(-1) as string;
-  return reasons.every((reason) =>
-    KNOWN.some(({ op, what, where }) => op.test(name) && what.test(reason) && (where?.(call) ?? true)),
-  );
+export const KNOWN: readonly Known[] = [...EVERYWHERE, ...AT_EDGES];
+
+/** Whether all that differs is known; what belongs to edges, only `atEdges`. */
+export function isKnown({ calls }: Pick<Program, "calls">, reasons: readonly string[], atEdges: boolean): boolean {
+  const list = atEdges ? KNOWN : EVERYWHERE;
+  return calls.some((call) => {
+    const name = call.name.split(".").at(-1) as string;
+    return reasons.every((reason) =>
+      list.some(({ op, what, where }) => op.test(name) && what.test(reason) && (where?.(call) ?? true)),
+    );
+  });
 }

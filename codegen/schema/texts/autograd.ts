@@ -292,6 +292,14 @@ export const texts = [
     text: "Autograd not support dtype: {dtype}",
   },
   {
+    name: "argumentNotDifferentiable",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      "The function '{fn}' is not differentiable with respect to argument '{name}'. This input cannot have " +
+      "requires_grad True.",
+  },
+  {
     name: "complexNotDifferentiable",
     error: "NotImplementedError",
     code: "not_implemented",

@@ -14,7 +14,7 @@ export const texts = [
     code: "dtype",
     text:
       "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; " +
-      "but got torch.{got}Tensor instead (while checking arguments for embedding). Plain numbers are " +
+      "but got {got} instead (while checking arguments for embedding). Plain numbers are " +
       'float32: write a list, [0, 1], or dtype: "int64".',
   },
   {
@@ -23,8 +23,60 @@ export const texts = [
     code: "dtype",
     text:
       "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; " +
-      "but got torch.{got}Tensor instead (while checking arguments for embedding_bag). Plain numbers " +
+      "but got {got} instead (while checking arguments for embedding_bag). Plain numbers " +
       'are float32: write a list, [0, 1], or dtype: "int64".',
+  },
+  {
+    name: "bagWeight",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, " +
+      "Double; but got {got} instead (while checking arguments for embedding_bag)",
+  },
+  {
+    name: "bagWeightRank",
+    error: "ValueError",
+    code: "value",
+    text: "weight has to be a 2D Tensor, but got Tensor of dimension {rank}",
+  },
+  {
+    name: "bagSampleDtype",
+    error: "RuntimeError",
+    code: "dtype",
+    text:
+      "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 " +
+      "'per_sample_weights'; but type {weight} does not equal {samples} (while checking arguments for embedding_bag)",
+  },
+  {
+    name: "bagPadding",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "padding_idx must be within the number of embeddings, -{rows} through {last}, but got {row}",
+  },
+  {
+    name: "bagRow",
+    error: "RuntimeError",
+    code: "index",
+    text: "Index {at} of input takes value {row} which is not in the valid range [0, {rows})",
+  },
+  {
+    name: "bagRowOfLargest",
+    error: "RuntimeError",
+    code: "index",
+    text: "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {row}",
+  },
+  {
+    name: "bilinearDtypes",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "All tensors must have the same dtype, got {facts}",
+  },
+  {
+    name: "bilinearWeight",
+    error: "RuntimeError",
+    code: "shape",
+    text: "number of dimensions must match",
   },
   {
     name: "firstOffset",
@@ -119,12 +171,6 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text: "Class values must be smaller than num_classes.",
-  },
-  {
-    name: "oneHotClasses",
-    error: "RuntimeError",
-    code: "runtime",
-    text: "num_classes should be positive",
   },
   {
     name: "bilinearRanks",

@@ -3,6 +3,12 @@ import type { TextSchema } from "../../model/types.ts";
 
 export const texts = [
   {
+    name: "klDivKind",
+    error: "RuntimeError",
+    code: "dtype",
+    text: "kl_div: {kind} inputs not supported.",
+  },
+  {
     name: "classOutOfBounds",
     error: "IndexError",
     code: "index",
@@ -120,7 +126,7 @@ export const texts = [
     name: "notProbabilities",
     error: "RuntimeError",
     code: "runtime",
-    text: "all elements of input should be between 0 and 1",
+    text: "all elements of {which} should be between 0 and 1",
   },
   {
     name: "bceSizes",

@@ -143,14 +143,6 @@ export const texts = [
     text: "{name} should contain {wanted} elements not {got}",
   },
   {
-    name: "runningNotDifferentiable",
-    error: "RuntimeError",
-    code: "runtime",
-    text:
-      "The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input cannot " +
-      "have requires_grad True.",
-  },
-  {
     name: "attentionDtypes",
     error: "RuntimeError",
     code: "dtype",

@@ -378,10 +378,10 @@ export const texts = [
     text: "select(): index {index} out of range for tensor of size {shape} at dimension {dim}",
   },
   {
-    name: "sliceOfScalar",
+    name: "sliceStep",
     error: "RuntimeError",
     code: "runtime",
-    text: "slice() cannot be applied to a 0-dim tensor.",
+    text: "slice step must be positive",
   },
   {
     name: "diagonalSameDims",

@@ -9,7 +9,6 @@ const vm = @import("vmath.zig");
 const Compute = abi.Compute;
 const Params = pw.Params;
 
-const sqrt_half: f64 = 0.70710678118654752440;
 /// sqrt(2 / pi), and what the cube weighs in the approximation of the normal distribution by tanh.
 const beta: f64 = 0.79788456080286535588;
 const kappa: f64 = 0.044715;
@@ -49,14 +48,11 @@ fn Slope(comptime Body: type, comptime is_long: bool) type {
 }
 
 const Gelu = struct {
-    inline fn below(x: anytype) @TypeOf(x) {
-        return k(x, 0.5) * (k(x, 1) + vm.erf(x * k(x, sqrt_half)));
-    }
     inline fn at(comptime _: Compute, _: Params, x: anytype) @TypeOf(x) {
-        return x * below(x);
+        return x * vm.normal_below(x);
     }
     inline fn slope(comptime _: Compute, _: Params, g: anytype, x: @TypeOf(g)) @TypeOf(g) {
-        return g * (below(x) + x * (k(x, density) * vm.exp(x * x * k(x, -0.5))));
+        return g * (vm.normal_below(x) + x * (k(x, density) * vm.exp(x * x * k(x, -0.5))));
     }
 };
 

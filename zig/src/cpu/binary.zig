@@ -377,7 +377,10 @@ pub const bce = struct {
     pub inline fn apply(comptime _: Compute, _: Params, x: anytype, t: @TypeOf(x)) @TypeOf(x) {
         const least = pw.constant(@TypeOf(x), -100);
         const one = pw.constant(@TypeOf(x), 1);
-        return (t - one) * vm.maximum(vm.log1p(-x), least) - t * vm.maximum(vm.log(x), least);
+        const loss = (t - one) * vm.maximum(vm.log1p(-x), least) - t * vm.maximum(vm.log(x), least);
+        // No number tells of a truth beyond its bounds, too.
+        const zero = pw.constant(@TypeOf(x), 0);
+        return pw.select(t * (one - t) >= zero, loss, pw.constant(@TypeOf(x), std.math.nan(f32)));
     }
 };
 

@@ -36,7 +36,7 @@ fn sizes(v: fr.View) [3]usize {
     return s;
 }
 
-pub const Geometry = struct {
+pub const Geometry = extern struct {
     n: usize,
     groups: usize,
     /// Channels of the image and of the result, in one group.

@@ -2,7 +2,9 @@
 const std = @import("std");
 const kernels = @import("gemm_kernel.zig");
 const parallel = @import("../core/parallel.zig");
+const place = @import("convolution_place.zig");
 const plan = @import("gemm_plan.zig");
+const planes = @import("planes.zig");
 const Geometry = @import("convolution_frame.zig").Geometry;
 const Planes = @import("convolution_frame.zig").Planes;
 const at = kernels.at;
@@ -26,8 +28,8 @@ pub fn Job(comptime T: type) type {
             const channels = g.groups * if (j.transposed) g.c else g.o;
             const size = if (j.transposed) g.in else g.out;
             const work = g.taps() * if (j.transposed) g.o else g.c;
-            const planes = size[0] * size[1] * size[2] * work;
-            parallel.parallel_for(g.n * channels, 1 + plan.task_work / (8 * @max(1, planes)), j, channel);
+            const elements = size[0] * size[1] * size[2] * work;
+            parallel.parallel_for(g.n * channels, 1 + plan.task_work / (8 * @max(1, elements)), j, channel);
         }
 
         fn channel(j: *const Self, begin: usize, end: usize) void {
@@ -46,43 +48,15 @@ pub fn Job(comptime T: type) type {
             }
         }
 
-        fn sum(j: *const Self, n: usize, group: usize, c: usize, place: [3]usize) T {
+        fn sum(j: *const Self, n: usize, group: usize, c: usize, place_of: [3]usize) T {
             const g = j.g;
-            var total: T = 0;
-            for (0..g.k[0]) |d| for (0..g.k[1]) |h| for (0..g.k[2]) |w| {
-                const from = j.source(place, .{ d, h, w }) orelse continue;
-                const x = at(j.x.ptr(T), span(n, j.x.n) + from);
-                const tap = at(j.w.ptr(T), span(d, j.w.s[0]) + span(h, j.w.s[1]) + span(w, j.w.s[2]));
-                const others = if (j.transposed) g.o else g.c;
-                for (0..others) |o| {
-                    const row = group * g.o + if (j.transposed) o else c;
-                    const column = if (j.transposed) c else o;
-                    const product = at(x, span(group * others + o, j.x.c))[0] *%
-                        at(tap, span(row, j.w.n) + span(column, j.w.c))[0];
-                    total +%= product;
-                }
-            };
-            return total;
-        }
-
-        /// Where a tap reads for one place; null outside of what there is.
-        fn source(j: *const Self, place: [3]usize, tap: [3]usize) ?isize {
-            const g = j.g;
-            var offset: isize = 0;
-            for (0..3) |d| {
-                const shift = span(tap[d] * g.dilation[d], 1) - g.padding[d];
-                var k: isize = undefined;
-                if (j.transposed) {
-                    const apart = span(place[d], 1) - shift;
-                    const step = span(g.stride[d], 1);
-                    if (@mod(apart, step) != 0) return null;
-                    k = @divExact(apart, step);
-                } else k = span(place[d] * g.stride[d], 1) + shift;
-                const size = if (j.transposed) g.out[d] else g.in[d];
-                if (k < 0 or k >= span(size, 1)) return null;
-                offset += k * j.x.s[d];
-            }
-            return offset;
+            const x = at(j.x.ptr(T), span(n, j.x.n) + span(group * if (j.transposed) g.o else g.c, j.x.c));
+            const row = group * g.o + if (j.transposed) 0 else c;
+            const w = at(j.w.ptr(T), span(row, j.w.n) + span(if (j.transposed) c else 0, j.w.c));
+            const xs: place.Strides = .{ .c = j.x.c, .s = j.x.s };
+            const ws: place.Strides = .{ .c = if (j.transposed) j.w.n else j.w.c, .s = j.w.s };
+            if (j.transposed) return place.Body(T, planes.itself(T), true).sum(g, place_of, x, xs, w, ws);
+            return place.Body(T, planes.itself(T), false).sum(g, place_of, x, xs, w, ws);
         }
     };
 }

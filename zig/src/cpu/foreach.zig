@@ -3,7 +3,6 @@
 //! number, how many have been taken.
 const std = @import("std");
 const abi = @import("abi");
-const abi_foreach = @import("abi_foreach");
 const convert = @import("convert.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
@@ -14,30 +13,35 @@ const steps = @import("foreach_steps.zig");
 const Rounding = steps.Rounding;
 
 pub fn adam(f: *fr.Frame) abi.Status {
-    if (fr.attr_bool(f, abi_foreach.AdamAttr.amsgrad)) return run(f, steps.Adam(true));
-    return run(f, steps.Adam(false));
+    return choose(f, "adam");
 }
 
 pub fn sgd(f: *fr.Frame) abi.Status {
-    if (fr.attr_bool(f, abi_foreach.SgdAttr.first)) return run(f, steps.Sgd(.first));
-    if (f.attrs[abi_foreach.SgdAttr.momentum] != 0) return run(f, steps.Sgd(.later));
-    return run(f, steps.Sgd(.none));
+    return choose(f, "sgd");
 }
 
 pub fn adagrad(f: *fr.Frame) abi.Status {
-    return run(f, steps.Adagrad);
+    return choose(f, "adagrad");
 }
 
 pub fn rmsprop(f: *fr.Frame) abi.Status {
-    const centered = fr.attr_bool(f, abi_foreach.RmspropAttr.centered);
-    if (f.attrs[abi_foreach.RmspropAttr.momentum] > 0) {
-        return if (centered) run(f, steps.Rmsprop(true, true)) else run(f, steps.Rmsprop(true, false));
-    }
-    return if (centered) run(f, steps.Rmsprop(false, true)) else run(f, steps.Rmsprop(false, false));
+    return choose(f, "rmsprop");
 }
 
 pub fn scale(f: *fr.Frame) abi.Status {
-    return run(f, steps.Scale);
+    return choose(f, "scale");
+}
+
+/// Runs what the attributes ask for.
+fn choose(f: *fr.Frame, comptime name: []const u8) abi.Status {
+    const wanted = steps.body_of(name, &f.attrs);
+    inline for (steps.kernels) |k| {
+        if (comptime !std.mem.eql(u8, k.name, name)) continue;
+        inline for (k.bodies, 0..) |Step, i| {
+            if (i == wanted) return run(f, Step);
+        }
+    }
+    unreachable;
 }
 
 /// Elements that are brought to buffers together.
@@ -67,9 +71,10 @@ fn run(f: *fr.Frame, comptime Step: type) abi.Status {
     return .ok;
 }
 
-/// One more step was taken.
+/// One more step was taken. A number without a place was counted before.
 fn count_on(f: *fr.Frame, index: usize) ?f64 {
     const v = fr.view(f, index);
+    if (v.rank == 1) return v.shape[0];
     switch (v.dtype) {
         .float32 => {
             const n: *align(1) f32 = @ptrCast(v.data);

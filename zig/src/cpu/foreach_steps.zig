@@ -29,12 +29,12 @@ inline fn added(comptime r: Rounding, comptime V: type, x: f64) V {
     return round(r, number(V, x));
 }
 
-/// The C library's, as Python's `**`.
+/// The C library's, as Python's `**`; on GPUs our own.
 fn pow(x: f64, y: f64) f64 {
     const c = struct {
         extern "c" fn pow(f64, f64) f64;
     };
-    return if (builtin.link_libc) c.pow(x, y) else std.math.pow(f64, x, y);
+    return if (builtin.link_libc) c.pow(x, y) else vm.pow(x, y);
 }
 
 /// Attributes, and what follows for one member from how many steps it has taken.
@@ -191,3 +191,38 @@ pub const Scale = struct {
         x[0] = round(r, x[0] * number(@TypeOf(x[0]), n.attrs[abi_foreach.ScaleAttr.factor]));
     }
 };
+
+/// The kernels, with what each computes by its attributes, and what that is called on GPUs.
+pub const kernels = .{
+    .{
+        .name = "adam",
+        .variants = &[_][]const u8{ "plain", "greatest", "count" },
+        .bodies = .{ Adam(false), Adam(true) },
+    },
+    .{
+        .name = "sgd",
+        .variants = &[_][]const u8{ "plain", "first", "later" },
+        .bodies = .{ Sgd(.none), Sgd(.first), Sgd(.later) },
+    },
+    .{ .name = "adagrad", .variants = &[_][]const u8{ "plain", "count" }, .bodies = .{Adagrad} },
+    .{
+        .name = "rmsprop",
+        .variants = &[_][]const u8{ "plain", "centered", "momentum", "both", "count" },
+        .bodies = .{ Rmsprop(false, false), Rmsprop(false, true), Rmsprop(true, false), Rmsprop(true, true) },
+    },
+    .{ .name = "scale", .variants = &[_][]const u8{"plain"}, .bodies = .{Scale} },
+};
+
+/// Which of a kernel's bodies the attributes ask for.
+pub fn body_of(comptime name: []const u8, attrs: *const [32]f64) usize {
+    if (comptime std.mem.eql(u8, name, "adam")) return @intFromBool(attrs[abi_foreach.AdamAttr.amsgrad] != 0);
+    if (comptime std.mem.eql(u8, name, "sgd")) {
+        if (attrs[abi_foreach.SgdAttr.first] != 0) return 1;
+        return if (attrs[abi_foreach.SgdAttr.momentum] != 0) 2 else 0;
+    }
+    if (comptime std.mem.eql(u8, name, "rmsprop")) {
+        const centered: usize = @intFromBool(attrs[abi_foreach.RmspropAttr.centered] != 0);
+        return centered + if (attrs[abi_foreach.RmspropAttr.momentum] > 0) @as(usize, 2) else 0;
+    }
+    return 0;
+}

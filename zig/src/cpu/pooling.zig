@@ -1,119 +1,37 @@
 //! Pooling: the largest element or the average of each window of an image, and the gradients of both. Operands have two
 //! dimensions of planes and one to three within a plane, any strides. Attributes: PoolingAttr.
-const std = @import("std");
 const abi = @import("abi");
-const abi_pooling = @import("abi_pooling");
 const fr = @import("../core/frame.zig");
+const frame = @import("pooling_frame.zig");
 const parallel = @import("../core/parallel.zig");
+const planes = @import("planes.zig");
+const window = @import("pooling_window.zig");
 
-const Attr = abi_pooling.PoolingAttr;
+const Window = window.Window;
 
 /// Elements read by one thread before others are asked.
 const task_work = 16 * 1024;
 
-const Planes = struct {
-    data: [*]u8,
-    n: isize,
-    c: isize,
-    s: [3]isize,
-    size: [3]usize,
+const Planes = planes.Planes;
+const at = planes.at;
+const step = planes.step;
 
-    fn of(v: fr.View) Planes {
-        var p: Planes = .{ .data = v.data, .n = v.stride(0), .c = v.stride(1), .s = @splat(0), .size = @splat(1) };
-        for (2..v.rank) |d| {
-            p.s[3 + d - v.rank] = v.stride(d);
-            p.size[3 + d - v.rank] = v.size(d);
-        }
-        return p;
-    }
-
-    inline fn plane(p: *const Planes, comptime T: type, n: usize, c: usize) [*]T {
-        const offset = step(n, p.n) + step(c, p.c);
-        return at(@as([*]T, @ptrCast(@alignCast(p.data))), offset);
-    }
-
-    inline fn place(p: *const Planes, d: usize, h: usize, w: usize) isize {
-        return step(d, p.s[0]) + step(h, p.s[1]) + step(w, p.s[2]);
-    }
-};
-
-inline fn at(p: anytype, offset: isize) @TypeOf(p) {
-    return p + @as(usize, @bitCast(offset));
-}
-
-inline fn step(i: usize, stride: isize) isize {
-    return @as(isize, @intCast(i)) * stride;
-}
-
-/// Elements `begin`, `begin` + `apart`, ... before `end` of one dimension, and how many count for an average.
-const Window = struct { begin: usize, end: usize, count: usize };
-
+/// The windows of a call, and of how many planes.
 const Geometry = struct {
-    adaptive: bool,
-    kernel: [3]usize,
-    stride: [3]usize,
-    padding: [3]usize,
-    dilation: [3]usize,
-    divisor: isize,
-    include: bool,
-    in: [3]usize,
-    out: [3]usize,
+    windows: window.Geometry,
     n: usize,
     c: usize,
 
     fn of(f: *fr.Frame, outer: usize, inner: usize) ?Geometry {
-        const o, const i = .{ fr.view(f, outer), fr.view(f, inner) };
-        if (o.rank != i.rank or o.rank < 3 or o.rank > 5) return null;
-        if (o.size(0) != i.size(0) or o.size(1) != i.size(1)) return null;
-        const planes_in: Planes, const planes_out: Planes = .{ .of(i), .of(o) };
-        var g: Geometry = .{
-            .adaptive = fr.attr_bool(f, Attr.adaptive),
-            .kernel = undefined,
-            .stride = undefined,
-            .padding = undefined,
-            .dilation = undefined,
-            .divisor = @intCast(fr.to_int(f.attrs[Attr.divisor])),
-            .include = fr.attr_bool(f, Attr.include),
-            .in = planes_in.size,
-            .out = planes_out.size,
-            .n = o.size(0),
-            .c = o.size(1),
-        };
-        for (0..3) |d| {
-            g.kernel[d] = fr.to_usize(f.attrs[Attr.kernel + d]);
-            g.stride[d] = fr.to_usize(f.attrs[Attr.stride + d]);
-            g.padding[d] = fr.to_usize(f.attrs[Attr.padding + d]);
-            g.dilation[d] = fr.to_usize(f.attrs[Attr.dilation + d]);
-        }
-        return g;
-    }
-
-    inline fn window(g: *const Geometry, d: usize, i: usize) Window {
-        if (g.adaptive) {
-            const begin = i * g.in[d] / g.out[d];
-            const end = ((i + 1) * g.in[d] - 1) / g.out[d] + 1;
-            return .{ .begin = begin, .end = end, .count = end - begin };
-        }
-        const first = i * g.stride[d];
-        const reach = (g.kernel[d] - 1) * g.dilation[d] + 1;
-        const padding = g.padding[d];
-        const most = @min(first + reach, g.in[d] + 2 * padding);
-        const behind = @min(first + reach, g.in[d] + padding);
-        const end = if (behind > padding) behind - padding else 0;
-        // The first tap that is no padding.
-        const apart = g.dilation[d];
-        const begin = if (first >= padding) first - padding else (apart - (padding - first) % apart) % apart;
-        const count = if (g.include) most - first else if (end > begin) end - begin else 0;
-        return .{ .begin = begin, .end = end, .count = count };
-    }
-
-    fn divisor_of(g: *const Geometry, d: Window, h: Window, w: Window) isize {
-        return if (g.divisor != 0) g.divisor else @intCast(d.count * h.count * w.count);
+        const g = frame.windows_of(f, outer, inner) orelse return null;
+        const o = fr.view(f, outer);
+        return .{ .windows = g, .n = o.size(0), .c = o.size(1) };
     }
 
     fn work(g: *const Geometry) usize {
-        const window_size = if (g.adaptive) 4 else g.kernel[0] * g.kernel[1] * g.kernel[2];
-        return g.out[0] *| g.out[1] *| g.out[2] *| window_size;
+        const w = &g.windows;
+        const window_size = if (w.adaptive) 4 else w.kernel[0] * w.kernel[1] * w.kernel[2];
+        return w.out[0] *| w.out[1] *| w.out[2] *| window_size;
     }
 
     /// Plane by plane.
@@ -153,7 +71,7 @@ fn Maxima(comptime T: type) type {
         x: Planes,
 
         fn plane(j: @This(), n: usize, c: usize) void {
-            const g = j.g;
+            const g = &j.g.windows;
             const y = j.y.plane(T, n, c);
             const indices = j.i.plane(i64, n, c);
             const x: [*]const T = j.x.plane(T, n, c);
@@ -162,36 +80,12 @@ fn Maxima(comptime T: type) type {
                 for (0..g.out[1]) |h| {
                     const wh = g.window(1, h);
                     for (0..g.out[2]) |w| {
-                        const found = j.largest(x, wd, wh, g.window(2, w));
+                        const found = window.largest(T, planes.itself(T), g, &j.x.s, x, wd, wh, g.window(2, w));
                         at(y, j.y.place(d, h, w))[0] = found.value;
                         at(indices, j.i.place(d, h, w))[0] = @intCast(found.index);
                     }
                 }
             }
-        }
-
-        const Found = struct { value: T, index: usize };
-
-        inline fn largest(j: *const @This(), x: [*]const T, wd: Window, wh: Window, ww: Window) Found {
-            const g = j.g;
-            var best: T = if (@typeInfo(T) == .float) -std.math.inf(T) else std.math.minInt(T);
-            var index = (wd.begin * g.in[1] + wh.begin) * g.in[2] + ww.begin;
-            var d = wd.begin;
-            while (d < wd.end) : (d += g.dilation[0]) {
-                var h = wh.begin;
-                while (h < wh.end) : (h += g.dilation[1]) {
-                    const row = at(x, step(d, j.x.s[0]) + step(h, j.x.s[1]));
-                    var w = ww.begin;
-                    while (w < ww.end) : (w += g.dilation[2]) {
-                        const v = at(row, step(w, j.x.s[2]))[0];
-                        if (v > best or v != v) {
-                            best = v;
-                            index = (d * g.in[1] + h) * g.in[2] + w;
-                        }
-                    }
-                }
-            }
-            return .{ .value = best, .index = index };
         }
     };
 }
@@ -219,7 +113,7 @@ fn Scattered(comptime T: type) type {
         i: Planes,
 
         fn plane(j: @This(), n: usize, c: usize) void {
-            const g = j.g;
+            const g = &j.g.windows;
             const x = j.x.plane(T, n, c);
             const all = g.in[0] * g.in[1] * g.in[2];
             for (0..g.out[0]) |d| for (0..g.out[1]) |h| for (0..g.out[2]) |w| {
@@ -266,13 +160,14 @@ fn shares(comptime T: type, f: *fr.Frame, g: *const Geometry) Averages(T, true) 
 
 /// Averages of the windows of x into y, or with `back` shares of y added to x.
 fn Averages(comptime T: type, comptime back: bool) type {
+    const itself = planes.itself(T);
     return struct {
         g: *const Geometry,
         y: Planes,
         x: Planes,
 
         fn plane(j: @This(), n: usize, c: usize) void {
-            const g = j.g;
+            const g = &j.g.windows;
             const y = j.y.plane(T, n, c);
             const x = j.x.plane(T, n, c);
             for (0..g.out[0]) |d| {
@@ -281,31 +176,16 @@ fn Averages(comptime T: type, comptime back: bool) type {
                     const wh = g.window(1, h);
                     for (0..g.out[2]) |w| {
                         const ww = g.window(2, w);
-                        const divisor = g.divisor_of(wd, wh, ww);
                         const to = at(y, j.y.place(d, h, w));
-                        if (back) j.share(x, to[0], divisor, wd, wh, ww) else to[0] = j.mean(x, divisor, wd, wh, ww);
+                        if (back) j.share(x, to[0], wd, wh, ww) else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
                     }
                 }
             }
         }
 
-        inline fn mean(j: *const @This(), x: [*]const T, divisor: isize, wd: Window, wh: Window, ww: Window) T {
-            if (wd.begin >= wd.end or wh.begin >= wh.end or ww.begin >= ww.end) return 0;
-            var sum: T = 0;
-            for (wd.begin..wd.end) |d| for (wh.begin..wh.end) |h| {
-                const row = at(x, step(d, j.x.s[0]) + step(h, j.x.s[1]));
-                for (ww.begin..ww.end) |w| {
-                    const v = at(row, step(w, j.x.s[2]))[0];
-                    if (@typeInfo(T) == .float) sum += v else sum +%= v;
-                }
-            };
-            if (@typeInfo(T) == .float) return sum / @as(T, @floatFromInt(divisor));
-            return if (divisor == -1) -%sum else @divTrunc(sum, @as(T, @intCast(divisor)));
-        }
-
-        inline fn share(j: *const @This(), x: [*]T, y: T, divisor: isize, wd: Window, wh: Window, ww: Window) void {
-            if (wd.begin >= wd.end or wh.begin >= wh.end or ww.begin >= ww.end) return;
-            const part = y / @as(T, @floatFromInt(divisor));
+        inline fn share(j: *const @This(), x: [*]T, y: T, wd: Window, wh: Window, ww: Window) void {
+            if (window.is_empty(wd, wh, ww)) return;
+            const part = window.part(T, &j.g.windows, y, wd, wh, ww);
             for (wd.begin..wd.end) |d| for (wh.begin..wh.end) |h| {
                 const row = at(x, step(d, j.x.s[0]) + step(h, j.x.s[1]));
                 for (ww.begin..ww.end) |w| at(row, step(w, j.x.s[2]))[0] += part;

@@ -1,103 +1,19 @@
 //! Images of other sizes: padded with their own elements, or resized. Each output is an element of the image, or a mean
 //! of neighbours, chosen along each dimension by itself. Operands have two dimensions of planes and one to three within
 //! a plane, any strides. Attributes: SamplingAttr.
-const std = @import("std");
 const abi = @import("abi");
-const abi_sampling = @import("abi_sampling");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const parallel = @import("../core/parallel.zig");
-
-const Attr = abi_sampling.SamplingAttr;
-const Mode = abi_sampling.SamplingMode;
+const planes = @import("planes.zig");
+const taps = @import("sampling_taps.zig");
 
 const task_work = 16 * 1024;
 
-inline fn at(p: anytype, offset: isize) @TypeOf(p) {
-    return p + @as(usize, @bitCast(offset));
-}
-
-inline fn step(i: usize, stride: isize) isize {
-    return @as(isize, @intCast(i)) * stride;
-}
-
-const Planes = struct {
-    data: [*]u8,
-    n: isize,
-    c: isize,
-    s: [3]isize,
-    size: [3]usize,
-
-    fn of(v: fr.View) Planes {
-        var p: Planes = .{ .data = v.data, .n = v.stride(0), .c = v.stride(1), .s = @splat(0), .size = @splat(1) };
-        for (2..v.rank) |d| {
-            p.s[3 + d - v.rank] = v.stride(d);
-            p.size[3 + d - v.rank] = v.size(d);
-        }
-        return p;
-    }
-
-    fn plane(p: *const Planes, comptime T: type, n: usize, c: usize) [*]T {
-        return at(@as([*]T, @ptrCast(@alignCast(p.data))), step(n, p.n) + step(c, p.c));
-    }
-};
-
-/// Where an output reads along a dimension, in elements of the image, and how much of each is taken.
-fn Tap(comptime T: type) type {
-    return struct { from: [4]isize, weight: [4]T };
-}
-
-fn tap(comptime T: type, f: *const fr.Frame, d: usize, i: usize, n: usize, stride: isize) Tap(T) {
-    const mode: Mode = @enumFromInt(@as(u8, @intFromFloat(f.attrs[Attr.mode])));
-    const last = step(n, 1) - 1;
-    const front: isize = @intCast(fr.to_int(f.attrs[Attr.front + d]));
-    const scale: T = @floatCast(f.attrs[Attr.scale + d]);
-    const place: T = @floatFromInt(i);
-    const k: isize = switch (mode) {
-        .reflect => blk: {
-            const j = @abs(step(i, 1) - front);
-            const s: isize = @intCast(j);
-            break :blk if (s > last) 2 * last - s else s;
-        },
-        .replicate => std.math.clamp(step(i, 1) - front, 0, last),
-        .nearest => @min(@as(isize, @intFromFloat(@floor(place * scale))), last),
-        .nearest_exact => @min(@as(isize, @intFromFloat(@floor((place + 0.5) * scale))), last),
-        .linear, .linear_corners => return line(T, mode == .linear_corners, place, scale, last, stride),
-        .cubic, .cubic_corners => return curve(T, mode == .cubic_corners, place, scale, last, stride),
-    };
-    return one_of(T, k * stride);
-}
-
-fn line(comptime T: type, corners: bool, place: T, scale: T, last: isize, stride: isize) Tap(T) {
-    const x = if (corners) place * scale else @max(0, (place + 0.5) * scale - 0.5);
-    const low = @min(@as(isize, @intFromFloat(x)), last);
-    const part = std.math.clamp(x - @as(T, @floatFromInt(low)), 0, 1);
-    return .{ .from = .{ low * stride, @min(low + 1, last) * stride, 0, 0 }, .weight = .{ 1 - part, part, 0, 0 } };
-}
-
-fn one_of(comptime T: type, from: isize) Tap(T) {
-    return .{ .from = .{ from, 0, 0, 0 }, .weight = .{ 1, 0, 0, 0 } };
-}
-
-/// Cubic convolution of four neighbours; what lies outside repeats the edge.
-fn curve(comptime T: type, corners: bool, place: T, scale: T, last: isize, stride: isize) Tap(T) {
-    const x = if (corners) place * scale else (place + 0.5) * scale - 0.5;
-    const low: isize = @intFromFloat(@floor(x));
-    const t = std.math.clamp(x - @floor(x), 0, 1);
-    var r: Tap(T) = .{ .from = undefined, .weight = .{ far(T, t + 1), near(T, t), near(T, 1 - t), far(T, 2 - t) } };
-    for (&r.from, 0..) |*f, i| f.* = std.math.clamp(low - 1 + step(i, 1), 0, last) * stride;
-    return r;
-}
-
-const bend = -0.75;
-
-fn near(comptime T: type, x: T) T {
-    return ((bend + 2) * x - (bend + 3)) * x * x + 1;
-}
-
-fn far(comptime T: type, x: T) T {
-    return ((bend * x - 5 * bend) * x + 8 * bend) * x - 4 * bend;
-}
+const Planes = planes.Planes;
+const Tap = taps.Tap;
+const at = planes.at;
+const step = planes.step;
 
 /// Elements of T, places by numbers of W.
 fn Job(comptime T: type, comptime W: type, comptime back: bool) type {
@@ -185,21 +101,14 @@ fn launch(comptime T: type, comptime W: type, comptime back: bool, f: *fr.Frame)
     const lease = parallel.Scratch.acquire(total * @sizeOf(Tap(W))) orelse return .out_of_memory;
     defer lease.release();
     const all = lease.slice(Tap(W), total);
-    const mode: Mode = @enumFromInt(@as(u8, @intFromFloat(f.attrs[Attr.mode])));
-    const count: usize = switch (mode) {
-        .linear, .linear_corners => 2,
-        .cubic, .cubic_corners => 4,
-        else => 1,
-    };
+    const count = taps.count_of(taps.mode_of(f));
     var job: Job(T, W, back) = .{ .y = y, .x = x, .channels = first.size(1), .taps = undefined, .count = @splat(1) };
     var begin: usize = 0;
     for (0..3) |d| {
         const missing = 3 - d > first.rank - 2;
+        const axis = taps.axis_of(W, f, d, x.size[d]);
         for (0..y.size[d]) |i| {
-            all[begin + i] = if (missing)
-                one_of(W, 0)
-            else
-                tap(W, f, d, i, x.size[d], x.s[d]);
+            all[begin + i] = if (missing) taps.one_of(W, 0) else axis.tap(i).times(x.s[d]);
         }
         job.taps[d] = all[begin..][0..y.size[d]];
         if (!missing) job.count[d] = count;
@@ -217,11 +126,7 @@ pub fn sample(f: *fr.Frame) abi.Status {
     const dtype = fr.view(f, 0).dtype;
     if (dtype == .float32) return launch(f32, f32, false, f);
     if (dtype == .float64) return launch(f64, f64, false, f);
-    const mode: Mode = @enumFromInt(@as(u8, @intFromFloat(f.attrs[Attr.mode])));
-    switch (mode) {
-        .reflect, .replicate, .nearest, .nearest_exact => {},
-        else => return .unsupported,
-    }
+    if (taps.count_of(taps.mode_of(f)) > 1) return .unsupported;
     return switch (dt.size_of(dtype)) {
         1 => launch(u8, f32, false, f),
         2 => launch(u16, f32, false, f),

@@ -46,6 +46,7 @@ pub const copysign = base.copysign;
 pub const erf = error_function.erf;
 pub const erfc = error_function.erfc;
 pub const erfinv = error_function.erfinv;
+pub const normal_below = error_function.normal_below;
 pub const lgamma = gamma.lgamma;
 pub const digamma = gamma.digamma;
 pub const trigamma = gamma.trigamma;

@@ -73,6 +73,27 @@ pub inline fn erfc(x: anytype) @TypeOf(x) {
     return b.select(small, y, r);
 }
 
+// (normal_below(x) - 1/2) / x on |x| <= 5.6 as a quotient of polynomials in x^2.
+const normal_over_f32 = [_]comptime_float{
+    2.22971784927e-8, 6.28971520528e-6, 0.000168927715637, 0.00467734053807, 0.0339289390263, 0.398942271867,
+};
+const normal_under_f32 = [_]comptime_float{
+    1.17964537392e-6, 7.33434256194e-5, 0.00188548353414, 0.0286774938791, 0.251713564758, 1.0,
+};
+const normal_bound_f32 = 31.36;
+
+/// The share of normal numbers that lie below x, (1 + erf(x / sqrt 2)) / 2, as a sum: what is left far below zero has
+/// the last digits of one.
+pub inline fn normal_below(x: anytype) @TypeOf(x) {
+    const V = @TypeOf(x);
+    if (comptime b.is_f64(V)) return c(V, 0.5) * (c(V, 1.0) + erf(x * c(V, std.math.sqrt1_2)));
+    const square = x * x;
+    const t = b.min_const(square, normal_bound_f32);
+    const inside = x * (b.horner(t, &normal_over_f32) / b.horner(t, &normal_under_f32));
+    const half = c(V, 0.5);
+    return half + b.select(square > c(V, normal_bound_f32), b.copysign(half, x), inside);
+}
+
 // The inverse over x, in w = -log(1 - x^2) and farther out in its root, each brought to [-1, 1] by its line.
 const inner_f32 = [_]comptime_float{
     -3.40725935755e-5, 3.56078601009e-5, 0.000285724699741, -0.000845699528231, -0.000485587860298,
@@ -132,6 +153,23 @@ pub inline fn erfinv(x: anytype) @TypeOf(x) {
 }
 
 const testing = std.testing;
+test "the share of normal numbers below one" {
+    const cases = [_][2]f64{
+        .{ 0, 0.5 },                  .{ 1, 0.8413447460685429 },     .{ -1, 0.15865525393145707 },
+        .{ 2.5, 0.9937903346742238 }, .{ -3, 0.0013498980316300957 }, .{ 5.59, 0.9999999886462128 },
+        .{ -6, 9.865876450377e-10 },  .{ 1e30, 1 },
+    };
+    inline for (.{ f32, f64 }) |T| {
+        const close = if (T == f32) 2e-7 else 3e-16;
+        for (cases) |k| {
+            const v: @Vector(8, T) = @splat(@floatCast(k[0]));
+            try testing.expectApproxEqAbs(@as(T, @floatCast(k[1])), normal_below(v)[3], close);
+        }
+        try testing.expectEqual(@as(T, 0), normal_below(-std.math.inf(T)));
+        try testing.expectEqual(@as(T, 1), normal_below(std.math.inf(T)));
+        try testing.expect(std.math.isNan(normal_below(std.math.nan(T))));
+    }
+}
 test "the error function and its inverse at known places" {
     const cases = [_][2]f64{
         .{ 0, 0 },                       .{ 0.5, 0.5204998778130465 }, .{ 1, 0.8427007929497149 },

@@ -291,3 +291,12 @@ pub fn Known(comptime d: DType, comptime c: Compute, comptime lanes: usize) type
         }
     };
 }
+
+/// What an element of a dtype stands for in a compute type.
+pub fn loader(comptime d: DType, comptime c: Compute) fn (x: dt.Stored(d)) callconv(.@"inline") dt.Computed(c) {
+    return struct {
+        inline fn of(x: dt.Stored(d)) dt.Computed(c) {
+            return dt.load(d, c, x);
+        }
+    }.of;
+}

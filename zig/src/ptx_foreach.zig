@@ -1,0 +1,4 @@
+//! Root of the kernels for GPUs over lists of tensors.
+comptime {
+    @import("gpu/foreach.zig").exports();
+}

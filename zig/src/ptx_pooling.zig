@@ -1,0 +1,4 @@
+//! Root of the kernels for GPUs of pooling.
+comptime {
+    @import("gpu/pooling.zig").exports();
+}

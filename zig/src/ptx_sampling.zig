@@ -1,0 +1,4 @@
+//! Root of the kernels for GPUs of padding and resizing.
+comptime {
+    @import("gpu/sampling.zig").exports();
+}
