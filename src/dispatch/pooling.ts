@@ -99,7 +99,7 @@ function fresh(shape: Ints, dtype: DType, format: MemoryFormat, like: Tensor): T
   return strides === null ? empty(shape, dtype, device) : emptyWith(shape, strides, dtype, device);
 }
 
-/** The dtype that kernels take: short floats where they read those, else rounded once; integers are those of 64 bits. */
+/** The dtype that kernels take: short floats where they read those, else rounded once; integers of 64 bits. */
 function computed({ dtype, _storage: { device } }: Tensor): DType {
   if (dtype.category === 1) return int64;
   return dtype.category === 2 && dtype.itemsize === 2 && backendOf(device).readsShort !== true ? float32 : dtype;

@@ -64,7 +64,8 @@ describe.if(emulated)("training", () => {
         const { nn } = z;
         const model = new nn.Sequential(
           new nn.Conv2d(3, 8, 3, { padding: 1 }), new nn.BatchNorm2d(8), new nn.ReLU(), new nn.MaxPool2d(2),
-          new nn.Conv2d(8, 8, 3, { groups: 8, padding: 1, paddingMode: "reflect" }), new nn.GroupNorm(2, 8), new nn.GELU(),
+          new nn.Conv2d(8, 8, 3, { groups: 8, padding: 1, paddingMode: "reflect" }), new nn.GroupNorm(2, 8),
+          new nn.GELU(),
           new nn.Upsample({ scaleFactor: 2, mode: "bilinear" }), new nn.Conv2d(8, 4, 1), new nn.AdaptiveAvgPool2d(2),
           new nn.Flatten(), new nn.LayerNorm(16), new nn.Linear(16, 4),
         ).to(place);

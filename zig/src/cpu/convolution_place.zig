@@ -13,11 +13,14 @@ pub fn Body(comptime T: type, comptime load: anytype, comptime back: bool) type 
             const count = if (back) g.o else g.c;
             var total: T = 0;
             for (0..g.k[0]) |d| {
-                const kd = source(g, 0, place[0], d) orelse continue;
+                const kd = source(g, 0, place[0], d);
+                if (kd < 0) continue;
                 for (0..g.k[1]) |h| {
-                    const kh = source(g, 1, place[1], h) orelse continue;
+                    const kh = source(g, 1, place[1], h);
+                    if (kh < 0) continue;
                     for (0..g.k[2]) |v| {
-                        const kw = source(g, 2, place[2], v) orelse continue;
+                        const kw = source(g, 2, place[2], v);
+                        if (kw < 0) continue;
                         var from = at(x, kd * xs.s[0] + kh * xs.s[1] + kw * xs.s[2]);
                         var tap = at(w, span(d, ws.s[0]) + span(h, ws.s[1]) + span(v, ws.s[2]));
                         for (0..count) |_| {
@@ -31,19 +34,19 @@ pub fn Body(comptime T: type, comptime load: anytype, comptime back: bool) type 
             return total;
         }
 
-        /// Where a tap reads along one dimension; null outside of what there is.
-        pub inline fn source(g: *const Geometry, d: usize, place: usize, tap: usize) ?isize {
+        /// Where a tap reads along one dimension; -1 outside of what there is.
+        pub inline fn source(g: *const Geometry, d: usize, place: usize, tap: usize) isize {
             const shift = span(tap, @intCast(g.dilation[d])) - g.padding[d];
             const size = span(if (back) g.out[d] else g.in[d], 1);
             var k = if (back) span(place, 1) - shift else span(place, @intCast(g.stride[d])) + shift;
-            if (k < 0) return null;
+            if (k < 0) return -1;
             if (back and g.stride[d] != 1) {
                 const i: usize = @intCast(k);
                 const n = quotient(i, g.stride[d]);
-                if (n * g.stride[d] != i) return null;
+                if (n * g.stride[d] != i) return -1;
                 k = @intCast(n);
             }
-            return if (k < size) k else null;
+            return if (k < size) k else -1;
         }
 
         /// GPUs divide numbers of 32 bits in a few steps.

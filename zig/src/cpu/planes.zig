@@ -22,6 +22,18 @@ pub const Planes = extern struct {
         return at(@as([*]T, @ptrCast(@alignCast(p.data))), step(n, p.n) + step(c, p.c));
     }
 
+    /// Whether the elements of a plane of these sizes lie one after the other.
+    pub fn is_dense(p: *const Planes, size: [3]usize) bool {
+        var next: isize = 1;
+        var d: usize = 3;
+        while (d > 0) {
+            d -= 1;
+            if (size[d] != 1 and p.s[d] != next) return false;
+            next *= @intCast(size[d]);
+        }
+        return true;
+    }
+
     pub inline fn place(p: *const Planes, d: usize, h: usize, w: usize) isize {
         return step(d, p.s[0]) + step(h, p.s[1]) + step(w, p.s[2]);
     }

@@ -5,6 +5,7 @@ const fr = @import("../core/frame.zig");
 const frame = @import("pooling_frame.zig");
 const parallel = @import("../core/parallel.zig");
 const planes = @import("planes.zig");
+const rows = @import("pooling_rows.zig");
 const window = @import("pooling_window.zig");
 
 const Window = window.Window;
@@ -75,14 +76,26 @@ fn Maxima(comptime T: type) type {
             const y = j.y.plane(T, n, c);
             const indices = j.i.plane(i64, n, c);
             const x: [*]const T = j.x.plane(T, n, c);
+            const wide = if (rows.serves(g, &j.x, &.{ j.y, j.i })) rows.inside(g) else .{ 0, 0 };
             for (0..g.out[0]) |d| {
                 const wd = g.window(0, d);
                 for (0..g.out[1]) |h| {
                     const wh = g.window(1, h);
-                    for (0..g.out[2]) |w| {
+                    var w: usize = 0;
+                    next: while (w < g.out[2]) {
+                        const to = at(y, j.y.place(d, h, w));
+                        const place = at(indices, j.i.place(d, h, w));
+                        inline for (rows.widths) |lanes| if (w >= wide[0] and w + lanes <= wide[1]) {
+                            const found = rows.largest(T, lanes, g, x, &j.x.s, wd, wh, w);
+                            to[0..lanes].* = found.value;
+                            place[0..lanes].* = found.index;
+                            w += lanes;
+                            continue :next;
+                        };
                         const found = window.largest(T, planes.itself(T), g, &j.x.s, x, wd, wh, g.window(2, w));
-                        at(y, j.y.place(d, h, w))[0] = found.value;
-                        at(indices, j.i.place(d, h, w))[0] = @intCast(found.index);
+                        to[0] = found.value;
+                        place[0] = @intCast(found.index);
+                        w += 1;
                     }
                 }
             }
@@ -115,13 +128,22 @@ fn Scattered(comptime T: type) type {
         fn plane(j: @This(), n: usize, c: usize) void {
             const g = &j.g.windows;
             const x = j.x.plane(T, n, c);
+            const y = j.y.plane(T, n, c);
+            const indices = j.i.plane(i64, n, c);
             const all = g.in[0] * g.in[1] * g.in[2];
+            if (j.x.is_dense(g.in) and j.y.is_dense(g.out) and j.i.is_dense(g.out)) {
+                for (0..g.out[0] * g.out[1] * g.out[2]) |k| {
+                    const index: usize = @bitCast(indices[k]);
+                    if (index < all) x[index] += y[k];
+                }
+                return;
+            }
             for (0..g.out[0]) |d| for (0..g.out[1]) |h| for (0..g.out[2]) |w| {
-                const index: usize = @bitCast(at(j.i.plane(i64, n, c), j.i.place(d, h, w))[0]);
+                const index: usize = @bitCast(at(indices, j.i.place(d, h, w))[0]);
                 if (index >= all) continue;
+                const given = at(y, j.y.place(d, h, w))[0];
                 const rest = index % (g.in[1] * g.in[2]);
-                const to = at(x, j.x.place(index / (g.in[1] * g.in[2]), rest / g.in[2], rest % g.in[2]));
-                to[0] += at(j.y.plane(T, n, c), j.y.place(d, h, w))[0];
+                at(x, j.x.place(index / (g.in[1] * g.in[2]), rest / g.in[2], rest % g.in[2]))[0] += given;
             };
         }
     };
@@ -170,14 +192,27 @@ fn Averages(comptime T: type, comptime back: bool) type {
             const g = &j.g.windows;
             const y = j.y.plane(T, n, c);
             const x = j.x.plane(T, n, c);
+            const wide = if (!back and rows.serves(g, &j.x, &.{j.y})) rows.inside(g) else .{ 0, 0 };
             for (0..g.out[0]) |d| {
                 const wd = g.window(0, d);
                 for (0..g.out[1]) |h| {
                     const wh = g.window(1, h);
-                    for (0..g.out[2]) |w| {
+                    var w: usize = 0;
+                    next: while (w < g.out[2]) {
                         const ww = g.window(2, w);
                         const to = at(y, j.y.place(d, h, w));
-                        if (back) j.share(x, to[0], wd, wh, ww) else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
+                        inline for (rows.widths) |lanes| if (!back and w >= wide[0] and w + lanes <= wide[1]) {
+                            const sums = rows.sum(T, lanes, g, x, &j.x.s, wd, wh, w);
+                            const empty = window.is_empty(wd, wh, ww);
+                            const divisor = g.divisor_of(wd, wh, ww);
+                            inline for (0..lanes) |i| to[i] = if (empty) 0 else window.over_count(T, sums[i], divisor);
+                            w += lanes;
+                            continue :next;
+                        };
+                        if (back) {
+                            j.share(x, to[0], wd, wh, ww);
+                        } else to[0] = window.mean(T, itself, g, &j.x.s, x, wd, wh, ww);
+                        w += 1;
                     }
                 }
             }

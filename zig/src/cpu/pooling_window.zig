@@ -121,6 +121,10 @@ pub inline fn mean(
             if (@typeInfo(T) == .float) sum += v else sum +%= v;
         }
     };
+    return over_count(T, sum, divisor);
+}
+
+pub inline fn over_count(comptime T: type, sum: T, divisor: isize) T {
     if (@typeInfo(T) == .float) return sum / @as(T, @floatFromInt(divisor));
     return if (divisor == -1) -%sum else @divTrunc(sum, @as(T, @intCast(divisor)));
 }

@@ -47,19 +47,29 @@ pub fn Axis(comptime T: type) type {
         last: isize,
 
         pub inline fn tap(a: *const Self, i: usize) Tap(T) {
-            const at: isize = @intCast(i);
             const place: T = @floatFromInt(i);
             return switch (a.mode) {
-                .reflect => blk: {
-                    const k: isize = @intCast(@abs(at - a.front));
-                    break :blk one_of(T, if (k > a.last) 2 * a.last - k else k);
-                },
-                .replicate => one_of(T, std.math.clamp(at - a.front, 0, a.last)),
-                .nearest => one_of(T, @min(@as(isize, @intFromFloat(@floor(place * a.scale))), a.last)),
-                .nearest_exact => one_of(T, @min(@as(isize, @intFromFloat(@floor((place + 0.5) * a.scale))), a.last)),
                 .linear, .linear_corners => a.line(place),
                 .cubic, .cubic_corners => a.curve(place),
+                else => one_of(T, a.nearest(i)),
             };
+        }
+
+        /// The element that an output is, where it is one.
+        inline fn nearest(a: *const Self, i: usize) isize {
+            const at: isize = @intCast(i);
+            const place: T = @floatFromInt(i);
+            switch (a.mode) {
+                .reflect => {
+                    const k: isize = @intCast(@abs(at - a.front));
+                    return if (k > a.last) 2 * a.last - k else k;
+                },
+                .replicate => return std.math.clamp(at - a.front, 0, a.last),
+                else => {
+                    const x = if (a.mode == .nearest) place * a.scale else (place + 0.5) * a.scale;
+                    return @min(@as(isize, @intFromFloat(@floor(x))), a.last);
+                },
+            }
         }
 
         inline fn line(a: *const Self, place: T) Tap(T) {

@@ -60,7 +60,8 @@ fn Kernels(comptime c: Compute) type {
         }
 
         inline fn each(a: *const Args, comptime back: bool) void {
-            const p = a.grid.own() orelse return;
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             inline for (comptime dtypes(c)) |d| {
                 if (a.dtype == @intFromEnum(d)) return of(d, back, a, p);
             }
@@ -109,9 +110,10 @@ fn Kernels(comptime c: Compute) type {
             var i = thread.index();
             while (i < a.terms.count) : (i += threads) {
                 const q = a.terms.place(i);
-                const kd = B.source(g, 0, q.s[0], p.s[0]) orelse continue;
-                const kh = B.source(g, 1, q.s[1], p.s[1]) orelse continue;
-                const kw = B.source(g, 2, q.s[2], p.s[2]) orelse continue;
+                const kd = B.source(g, 0, q.s[0], p.s[0]);
+                const kh = B.source(g, 1, q.s[1], p.s[1]);
+                const kw = B.source(g, 2, q.s[2], p.s[2]);
+                if (kd < 0 or kh < 0 or kw < 0) continue;
                 const y = at(from, span(q.n, a.x.n) + a.x.place(q.s[0], q.s[1], q.s[2]))[0];
                 const offset = span(q.n, a.w.n) + kd * a.w.s[0] + kh * a.w.s[1] + kw * a.w.s[2];
                 sum = @mulAdd(T, load(d, y), load(d, at(image, offset)[0]), sum);

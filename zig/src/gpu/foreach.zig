@@ -33,7 +33,8 @@ fn Kernel(comptime Step: type, comptime c: Compute) type {
             const left: u32 = @intCast(@min(a.chunk, m.count - from));
             var data: [count]u64 = undefined;
             inline for (&data, 0..) |*x, k| x.* = m.data[k] + from * @sizeOf(dt.Stored(d));
-            if (m.aligned != 0) several(d, &data, left, numbers) else one_by_one(d, &data, 0, left, numbers);
+            if (m.aligned != 0) several(d, &data, left, numbers);
+            one_by_one(d, &data, if (m.aligned != 0) left / lanes * lanes else 0, left, numbers);
         }
 
         inline fn several(comptime d: abi.DType, data: *const [count]u64, left: u32, numbers: steps.Numbers) void {
@@ -54,7 +55,6 @@ fn Kernel(comptime Step: type, comptime c: Compute) type {
                     if (k != 1) V.store(to, i, from, lanes);
                 }
             }
-            one_by_one(d, data, left / lanes * lanes, left, numbers);
         }
 
         inline fn one_by_one(

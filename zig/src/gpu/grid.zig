@@ -14,10 +14,17 @@ pub const Grid = extern struct {
     /// Of this launch, among all: batch, channel, and three in a plane.
     begin: [5]usize,
 
-    /// This thread's element.
-    pub inline fn own(g: *const Grid) ?Place {
-        const i = thread.block() * thread.threads() + thread.index();
-        return if (i < g.count) g.place(i) else null;
+    /// Whether this thread has an element, and which: a place that may not be there would lie in memory.
+    pub inline fn has_own(g: *const Grid) bool {
+        return number() < g.count;
+    }
+
+    pub inline fn own(g: *const Grid) Place {
+        return g.place(number());
+    }
+
+    inline fn number() u32 {
+        return thread.block() * thread.threads() + thread.index();
     }
 
     pub inline fn place(g: *const Grid, i: u32) Place {
@@ -29,10 +36,12 @@ pub const Grid = extern struct {
             rest = quotient;
         }
         const b = &g.begin;
-        const c, const w, const h, const d = if (g.last != 0)
-            .{ digits[0], digits[1], digits[2], digits[3] }
-        else
-            .{ digits[3], digits[0], digits[1], digits[2] };
+        // Number by number: one of two lists would have to lie in memory.
+        const last = g.last != 0;
+        const c = if (last) digits[0] else digits[3];
+        const w = if (last) digits[1] else digits[0];
+        const h = if (last) digits[2] else digits[1];
+        const d = if (last) digits[3] else digits[2];
         return .{ .n = b[0] + rest, .c = b[1] + c, .s = .{ b[2] + d, b[3] + h, b[4] + w } };
     }
 };

@@ -34,7 +34,8 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
     return struct {
         fn maximum(a: *const Args) void {
             const g = &a.windows;
-            const p = a.grid.own() orelse return;
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             const i, const h, const w = p.s;
             const x = plane(S, &a.x, p.n, p.c);
             const found = window.largest(T, load, g, &a.x.s, x, g.window(0, i), g.window(1, h), g.window(2, w));
@@ -44,7 +45,8 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
 
         fn average(a: *const Args) void {
             const g = &a.windows;
-            const p = a.grid.own() orelse return;
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             const i, const h, const w = p.s;
             const x = plane(S, &a.x, p.n, p.c);
             const y = window.mean(T, load, g, &a.x.s, x, g.window(0, i), g.window(1, h), g.window(2, w));
@@ -52,7 +54,8 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
         }
 
         fn scatter(a: *const Args) void {
-            const p = a.grid.own() orelse return;
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             const g = &a.windows;
             const index = (p.s[0] * g.in[1] + p.s[1]) * g.in[2] + p.s[2];
             const y = plane(S, &a.y, p.n, p.c);
@@ -74,7 +77,8 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
         }
 
         fn average_backward(a: *const Args) void {
-            const p = a.grid.own() orelse return;
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             const g = &a.windows;
             const y = plane(S, &a.y, p.n, p.c);
             const rd, const rh, const rw = .{ g.over(0, p.s[0]), g.over(1, p.s[1]), g.over(2, p.s[2]) };

@@ -69,10 +69,10 @@ fn Outputs(comptime W: type) type {
             return if (count == 4) t.from[3] else if (count == 2) t.from[1] else t.from[0];
         }
 
-        /// The output of number `n`, if there are as many; `none` where it is not there.
-        inline fn output(o: *const Self, n: usize) ?usize {
-            if (!o.reflects) return if (o.first + n < o.end) o.first + n else null;
-            if (n > 2) return null;
+        /// The output of number `n`; `no_more` behind the last, `none` where it is not there.
+        inline fn output(o: *const Self, n: usize) usize {
+            if (!o.reflects) return if (o.first + n < o.end) o.first + n else no_more;
+            if (n > 2) return no_more;
             const a = o.axis;
             const there = switch (n) {
                 0 => if (o.k == 0) -1 else a.front - o.k,
@@ -85,6 +85,7 @@ fn Outputs(comptime W: type) type {
 }
 
 const none = std.math.maxInt(usize);
+const no_more = none - 1;
 
 /// Elements of any dtype, one for each output.
 fn Chosen(comptime c: abi.Compute) type {
@@ -92,7 +93,8 @@ fn Chosen(comptime c: abi.Compute) type {
         const A = Args(dt.Computed(c));
 
         fn one(a: *const A) callconv(.kernel) void {
-            const p = a.grid.own() orelse return;
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             var from: [3]usize = undefined;
             inline for (&from, &a.axes, p.s) |*x, *axis, i| x.* = @intCast(axis.tap(i).from[0]);
             inline for (.{ u8, u16, u32, u64, [2]u64 }) |T| {
@@ -112,7 +114,9 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
         const A = Args(W);
 
         fn means(a: *const A) void {
-            const p = a.grid.own() orelse return;
+            @setEvalBranchQuota(100_000);
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             const x = pointer(S, &a.x, p.n, p.c, .{ 0, 0, 0 });
             const s = &a.x.s;
             const td, const th, const tw = .{
@@ -134,23 +138,34 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
         }
 
         fn back(a: *const A) void {
-            const p = a.grid.own() orelse return;
+            @setEvalBranchQuota(100_000);
+            if (!a.grid.has_own()) return;
+            const p = a.grid.own();
             const y = pointer(S, &a.y, p.n, p.c, .{ 0, 0, 0 });
             var of: [3]Outputs(W) = undefined;
             inline for (&of, 0..) |*o, i| o.* = .of(&a.axes[i], a.count[i], p.s[i], a.y.size[i]);
             var sum: W = 0;
             var nd: usize = 0;
-            while (of[0].output(nd)) |z| : (nd += 1) {
-                const td = tap_at(&of[0], z) orelse continue;
+            while (true) : (nd += 1) {
+                const z = of[0].output(nd);
+                if (z == no_more) break;
+                if (z == none) continue;
+                const td = of[0].axis.tap(z);
                 if (td.from[0] > of[0].k) break;
                 var nh: usize = 0;
-                while (of[1].output(nh)) |h| : (nh += 1) {
-                    const th = tap_at(&of[1], h) orelse continue;
+                while (true) : (nh += 1) {
+                    const h = of[1].output(nh);
+                    if (h == no_more) break;
+                    if (h == none) continue;
+                    const th = of[1].axis.tap(h);
                     if (th.from[0] > of[1].k) break;
                     const row = at(y, step(z, a.y.s[0]) + step(h, a.y.s[1]));
                     var nw: usize = 0;
-                    while (of[2].output(nw)) |w| : (nw += 1) {
-                        const tw = tap_at(&of[2], w) orelse continue;
+                    while (true) : (nw += 1) {
+                        const w = of[2].output(nw);
+                        if (w == no_more) break;
+                        if (w == none) continue;
+                        const tw = of[2].axis.tap(w);
                         if (tw.from[0] > of[2].k) break;
                         const g = load(at(row, step(w, a.y.s[2]))[0]);
                         sum = added(a, p.s, sum, g, &td, &th, &tw);
@@ -158,10 +173,6 @@ fn Kernels(comptime d: abi.DType, comptime c: abi.Compute) type {
                 }
             }
             pointer(S, &a.x, p.n, p.c, p.s)[0] = dt.store(d, c, sum);
-        }
-
-        inline fn tap_at(o: *const Outputs(W), i: usize) ?taps.Tap(W) {
-            return if (i == none) null else o.axis.tap(i);
         }
 
         /// What an output passes on: for each time that it has the element.
