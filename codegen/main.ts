@@ -14,6 +14,7 @@ import { emitOps } from "./emit/ops.ts";
 import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces, emitOptions } from "./emit/public.ts";
 import { emitRefusals } from "./emit/refusals.ts";
 import { emitKernels, emitOpsZig, emitSymbols } from "./emit/symbols.ts";
+import { emitTangents } from "./emit/tangents.ts";
 import { emitErrorList, emitTexts } from "./emit/texts.ts";
 import { loadModel, type Model } from "./model/load.ts";
 
@@ -28,6 +29,7 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "kernels.ts": emitKernels,
   "ops.zig": emitOpsZig,
   "nodes.ts": emitNodes,
+  "tangents.ts": emitTangents,
   "ops.ts": emitOps,
   "late.ts": emitLate,
   "batching.ts": emitBatching,

@@ -1003,6 +1003,7 @@ export function convolution_input_backward(gradOutput: Tensor, weight: Tensor, i
   $T.connect(node, [gradOutput, weight]);
   node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
   node.weight = node.needs(0) ? $S.save(weight) : null;
+  node.inputSize = inputSize;
   node.stride = stride;
   node.padding = padding;
   node.dilation = dilation;
@@ -1021,6 +1022,7 @@ export function convolution_weight_backward(gradOutput: Tensor, input: Tensor, w
   $T.connect(node, [gradOutput, input]);
   node.gradOutput = node.needs(1) ? $S.save(gradOutput) : null;
   node.input = node.needs(0) ? $S.save(input) : null;
+  node.weightSize = weightSize;
   node.stride = stride;
   node.padding = padding;
   node.dilation = dilation;
@@ -6300,6 +6302,11 @@ export function max_pool_backward(gradOutput: Tensor, indices: Tensor, inputSize
   const node = new ($N.max_pool_backward_Backward())();
   $T.connect(node, [gradOutput]);
   node.indices = $S.save(indices);
+  node.inputSize = inputSize;
+  node.kernelSize = kernelSize;
+  node.stride = stride;
+  node.padding = padding;
+  node.dilation = dilation;
   node.dims = dims;
   const r = $pooling.maxPoolBackward(gradOutput, indices, inputSize, kernelSize, stride, padding, dilation, dims);
   return $T.record(r, node);
@@ -6342,6 +6349,7 @@ export function avg_pool_backward(gradOutput: Tensor, inputSize: readonly number
   if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.avgPoolBackward(gradOutput, inputSize, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims);
   const node = new ($N.avg_pool_backward_Backward())();
   $T.connect(node, [gradOutput]);
+  node.inputSize = inputSize;
   node.kernelSize = kernelSize;
   node.stride = stride;
   node.padding = padding;
@@ -6358,6 +6366,7 @@ export function _adaptive_avg_pool2d(self: Tensor, outputSize: readonly number[]
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveAvgPool2d(self, outputSize);
   const node = new ($N._adaptive_avg_pool2d_Backward())();
   $T.connect(node, [self]);
+  node.outputSize = outputSize;
   node.self = $S.geometry(self);
   const r = $pooling.adaptiveAvgPool2d(self, outputSize);
   $T.requireReal("_adaptive_avg_pool2d", r);
@@ -6369,6 +6378,7 @@ export function _adaptive_avg_pool3d(self: Tensor, outputSize: readonly number[]
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pooling.adaptiveAvgPool3d(self, outputSize);
   const node = new ($N._adaptive_avg_pool3d_Backward())();
   $T.connect(node, [self]);
+  node.outputSize = outputSize;
   node.self = $S.geometry(self);
   const r = $pooling.adaptiveAvgPool3d(self, outputSize);
   $T.requireReal("_adaptive_avg_pool3d", r);
@@ -6380,6 +6390,7 @@ export function adaptive_avg_pool_backward(gradOutput: Tensor, inputSize: readon
   if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $pooling.adaptiveAvgPoolBackward(gradOutput, inputSize, dims);
   const node = new ($N.adaptive_avg_pool_backward_Backward())();
   $T.connect(node, [gradOutput]);
+  node.inputSize = inputSize;
   node.dims = dims;
   node.gradOutput = $S.geometry(gradOutput);
   const r = $pooling.adaptiveAvgPoolBackward(gradOutput, inputSize, dims);
@@ -6810,6 +6821,184 @@ export function _recurrent_layer_backward(gradOutput: Tensor | null, gradHn: Ten
   return $recurrent.layerBackward(gradOutput, gradHn, gradCn, gates, cells, output, h0, c0, weight, mode, reverse);
 }
 
+export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_dim", var_dim), [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("var", out, [self]);
+    return $T.finishOut($reduce_moments.variDims(self, dim, unbiased, keepdim, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
+  const node = new ($N.var_dim_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
+  return $T.record(r, node);
+}
+
+export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_correction", var_correction), [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("var", out, [self]);
+    return $T.finishOut($reduce_moments.vari(self, dim, correction, keepdim, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.vari(self, dim, correction, keepdim, undefined);
+  const node = new ($N.var_correction_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.vari(self, dim, correction, keepdim, undefined);
+  return $T.record(r, node);
+}
+
+export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_unbiased", var_unbiased), [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("var", out, [self]);
+    return $T.finishOut($reduce_moments.variUnbiased(self, unbiased, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variUnbiased(self, unbiased, undefined);
+  const node = new ($N.var_unbiased_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = $reduce_moments.variUnbiased(self, unbiased, undefined);
+  return $T.record(r, node);
+}
+
+export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_dim", std_dim), [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("std", out, [self]);
+    return $T.finishOut($reduce_moments.stdDims(self, dim, unbiased, keepdim, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
+  const node = new ($N.std_dim_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_correction", std_correction), [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("std", out, [self]);
+    return $T.finishOut($reduce_moments.std(self, dim, correction, keepdim, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.std(self, dim, correction, keepdim, undefined);
+  const node = new ($N.std_correction_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.std(self, dim, correction, keepdim, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_unbiased", std_unbiased), [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (out !== undefined) {
+    $T.checkOut("std", out, [self]);
+    return $T.finishOut($reduce_moments.stdUnbiased(self, unbiased, out), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdUnbiased(self, unbiased, undefined);
+  const node = new ($N.std_unbiased_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = $reduce_moments.stdUnbiased(self, unbiased, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_dim", var_mean_dim), [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
+  const node = new ($N.var_mean_dim_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
+  return $T.record(r, node);
+}
+
+export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["var","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_correction", var_mean_correction), [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMean(self, dim, correction, keepdim);
+  const node = new ($N.var_mean_correction_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.varMean(self, dim, correction, keepdim);
+  return $T.record(r, node);
+}
+
+export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_unbiased", var_mean_unbiased), [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanUnbiased(self, unbiased);
+  const node = new ($N.var_mean_unbiased_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = $reduce_moments.varMeanUnbiased(self, unbiased);
+  return $T.record(r, node);
+}
+
+export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_dim", std_mean_dim), [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
+  const node = new ($N.std_mean_dim_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["std","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_correction", std_mean_correction), [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMean(self, dim, correction, keepdim);
+  const node = new ($N.std_mean_correction_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = $reduce_moments.stdMean(self, dim, correction, keepdim);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_unbiased", std_mean_unbiased), [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanUnbiased(self, unbiased);
+  const node = new ($N.std_mean_unbiased_Backward())();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = $reduce_moments.stdMeanUnbiased(self, unbiased);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  return $T.record(r, node);
+}
+
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("sum", sum), [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -7143,184 +7332,6 @@ export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor
   return self;
 }
 
-export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_dim", var_dim), [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("var", out, [self]);
-    return $T.finishOut($reduce_moments.variDims(self, dim, unbiased, keepdim, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
-  const node = new ($N.var_dim_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.unbiased = unbiased;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
-  return $T.record(r, node);
-}
-
-export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_correction", var_correction), [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("var", out, [self]);
-    return $T.finishOut($reduce_moments.vari(self, dim, correction, keepdim, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.vari(self, dim, correction, keepdim, undefined);
-  const node = new ($N.var_correction_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.correction = correction;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.vari(self, dim, correction, keepdim, undefined);
-  return $T.record(r, node);
-}
-
-export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_unbiased", var_unbiased), [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("var", out, [self]);
-    return $T.finishOut($reduce_moments.variUnbiased(self, unbiased, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variUnbiased(self, unbiased, undefined);
-  const node = new ($N.var_unbiased_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.unbiased = unbiased;
-  const r = $reduce_moments.variUnbiased(self, unbiased, undefined);
-  return $T.record(r, node);
-}
-
-export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_dim", std_dim), [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("std", out, [self]);
-    return $T.finishOut($reduce_moments.stdDims(self, dim, unbiased, keepdim, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
-  const node = new ($N.std_dim_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.unbiased = unbiased;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
-  node.result0 = $S.saveResult(r, node, 0);
-  return $T.record(r, node);
-}
-
-export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_correction", std_correction), [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("std", out, [self]);
-    return $T.finishOut($reduce_moments.std(self, dim, correction, keepdim, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.std(self, dim, correction, keepdim, undefined);
-  const node = new ($N.std_correction_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.correction = correction;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.std(self, dim, correction, keepdim, undefined);
-  node.result0 = $S.saveResult(r, node, 0);
-  return $T.record(r, node);
-}
-
-export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_unbiased", std_unbiased), [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (out !== undefined) {
-    $T.checkOut("std", out, [self]);
-    return $T.finishOut($reduce_moments.stdUnbiased(self, unbiased, out), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdUnbiased(self, unbiased, undefined);
-  const node = new ($N.std_unbiased_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.unbiased = unbiased;
-  const r = $reduce_moments.stdUnbiased(self, unbiased, undefined);
-  node.result0 = $S.saveResult(r, node, 0);
-  return $T.record(r, node);
-}
-
-export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_dim", var_mean_dim), [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
-  const node = new ($N.var_mean_dim_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.unbiased = unbiased;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
-  return $T.record(r, node);
-}
-
-export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_correction", var_mean_correction), [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMean(self, dim, correction, keepdim);
-  const node = new ($N.var_mean_correction_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.correction = correction;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.varMean(self, dim, correction, keepdim);
-  return $T.record(r, node);
-}
-
-export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("var_mean_unbiased", var_mean_unbiased), [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanUnbiased(self, unbiased);
-  const node = new ($N.var_mean_unbiased_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.unbiased = unbiased;
-  const r = $reduce_moments.varMeanUnbiased(self, unbiased);
-  return $T.record(r, node);
-}
-
-export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_dim", std_mean_dim), [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
-  const node = new ($N.std_mean_dim_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.unbiased = unbiased;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
-  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
-  return $T.record(r, node);
-}
-
-export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_correction", std_mean_correction), [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMean(self, dim, correction, keepdim);
-  const node = new ($N.std_mean_correction_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.dim = dim;
-  node.correction = correction;
-  node.keepdim = keepdim;
-  const r = $reduce_moments.stdMean(self, dim, correction, keepdim);
-  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
-  return $T.record(r, node);
-}
-
-export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend($O("std_mean_unbiased", std_mean_unbiased), [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanUnbiased(self, unbiased);
-  const node = new ($N.std_mean_unbiased_Backward())();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.unbiased = unbiased;
-  const r = $reduce_moments.stdMeanUnbiased(self, unbiased);
-  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
-  return $T.record(r, node);
-}
-
 export function reflection_pad1d(self: Tensor, padding: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("reflection_pad1d", reflection_pad1d), [self, padding]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.reflectionPad1d(self, padding);
@@ -7516,6 +7527,7 @@ export function image_sample(self: Tensor, outputSize: readonly number[], mode: 
   if (!(gradMode.enabled && (requiresGrad(self)))) return $sampling.imageSample(self, outputSize, mode, front, scales, dims);
   const node = new ($N.image_sample_Backward())();
   $T.connect(node, [self]);
+  node.outputSize = outputSize;
   node.mode = mode;
   node.front = front;
   node.scales = scales;
@@ -7530,6 +7542,7 @@ export function image_sample_backward(gradOutput: Tensor, inputSize: readonly nu
   if (!(gradMode.enabled && (requiresGrad(gradOutput)))) return $sampling.imageSampleBackward(gradOutput, inputSize, mode, front, scales, dims);
   const node = new ($N.image_sample_backward_Backward())();
   $T.connect(node, [gradOutput]);
+  node.inputSize = inputSize;
   node.mode = mode;
   node.front = front;
   node.scales = scales;
@@ -9658,6 +9671,18 @@ bernoulli_p ["bernoulli","bernoulli","p","op",["self","p","generator"]]
 multinomial ["multinomial","multinomial","","op",["self","numSamples","replacement","generator","out"],[[0],[4],[]],null,["_multinomial","out_multinomial_out"]]
 _recurrent_layer ["_recurrent_layer","_recurrentLayer","","op",["input","h0","c0","weight","added","mode","reverse"],[[0,1,2,3,4],[],[]]]
 _recurrent_layer_backward ["_recurrent_layer_backward","_recurrentLayerBackward","","op",["gradOutput","gradHn","gradCn","gates","cells","output","h0","c0","weight","mode","reverse"],[[0,1,2,3,4,5,6,7,8],[],[]]]
+var_dim ["var","var","dim","op",["self","dim","unbiased","keepdim","out"],[[0],[4],[]]]
+var_correction ["var","var","correction","op",["self","dim","correction","keepdim","out"],[[0],[4],[]]]
+var_unbiased ["var","var","unbiased","op",["self","unbiased","out"],[[0],[2],[]]]
+std_dim ["std","std","dim","op",["self","dim","unbiased","keepdim","out"],[[0],[4],[]]]
+std_correction ["std","std","correction","op",["self","dim","correction","keepdim","out"],[[0],[4],[]]]
+std_unbiased ["std","std","unbiased","op",["self","unbiased","out"],[[0],[2],[]]]
+var_mean_dim ["var_mean","varMean","dim","op",["self","dim","unbiased","keepdim"]]
+var_mean_correction ["var_mean","varMean","correction","op",["self","dim","correction","keepdim"]]
+var_mean_unbiased ["var_mean","varMean","unbiased","op",["self","unbiased"]]
+std_mean_dim ["std_mean","stdMean","dim","op",["self","dim","unbiased","keepdim"]]
+std_mean_correction ["std_mean","stdMean","correction","op",["self","dim","correction","keepdim"]]
+std_mean_unbiased ["std_mean","stdMean","unbiased","op",["self","unbiased"]]
 sum ["sum","sum","","op",["self","dtype","out"],[[0],[2],[]]]
 sum_dim_IntList ["sum","sum","dim_IntList","op",["self","dim","keepdim","dtype","out"],[[0],[4],[]]]
 mean ["mean","mean","","op",["self","dtype","out"],[[0],[2],[]]]
@@ -9685,18 +9710,6 @@ cumsum ["cumsum","cumsum","","op",["self","dim","dtype","out"],[[0],[3],[]]]
 cumsum_ ["cumsum_","cumsum","","op",["self","dim","dtype"]]
 cumprod ["cumprod","cumprod","","op",["self","dim","dtype","out"],[[0],[3],[]]]
 cumprod_ ["cumprod_","cumprod","","op",["self","dim","dtype"]]
-var_dim ["var","var","dim","op",["self","dim","unbiased","keepdim","out"],[[0],[4],[]]]
-var_correction ["var","var","correction","op",["self","dim","correction","keepdim","out"],[[0],[4],[]]]
-var_unbiased ["var","var","unbiased","op",["self","unbiased","out"],[[0],[2],[]]]
-std_dim ["std","std","dim","op",["self","dim","unbiased","keepdim","out"],[[0],[4],[]]]
-std_correction ["std","std","correction","op",["self","dim","correction","keepdim","out"],[[0],[4],[]]]
-std_unbiased ["std","std","unbiased","op",["self","unbiased","out"],[[0],[2],[]]]
-var_mean_dim ["var_mean","varMean","dim","op",["self","dim","unbiased","keepdim"]]
-var_mean_correction ["var_mean","varMean","correction","op",["self","dim","correction","keepdim"]]
-var_mean_unbiased ["var_mean","varMean","unbiased","op",["self","unbiased"]]
-std_mean_dim ["std_mean","stdMean","dim","op",["self","dim","unbiased","keepdim"]]
-std_mean_correction ["std_mean","stdMean","correction","op",["self","dim","correction","keepdim"]]
-std_mean_unbiased ["std_mean","stdMean","unbiased","op",["self","unbiased"]]
 reflection_pad1d ["reflection_pad1d","reflectionPad1d","","op",["self","padding"]]
 reflection_pad2d ["reflection_pad2d","reflectionPad2d","","op",["self","padding"]]
 reflection_pad3d ["reflection_pad3d","reflectionPad3d","","op",["self","padding"]]

@@ -1516,6 +1516,111 @@ export interface MultinomialReplacementOptions {
   out?: Tensor;
 }
 
+export interface VarArgs {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[] | null;
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[] | null;
+  /** Divide by one less than the number of elements. */
+  unbiased?: boolean;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface UnbiasedKeepdimOutOptions {
+  /** Divide by one less than the number of elements. */
+  unbiased?: boolean;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface KeepdimOutOptions {
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface VarCorrectionArgs {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[] | null;
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[] | null;
+  /** What is taken from the number of elements in the divisor: 1 for the estimate from a sample. */
+  correction?: Scalar | null;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface CorrectionKeepdimOutOptions {
+  /** What is taken from the number of elements in the divisor: 1 for the estimate from a sample. */
+  correction?: Scalar | null;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface VarUnbiasedArgs {
+  /** Divide by one less than the number of elements. */
+  unbiased?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface StdArgs {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[] | null;
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[] | null;
+  /** Divide by one less than the number of elements. */
+  unbiased?: boolean;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface StdCorrectionArgs {
+  /** The dimension, or the dimensions; -1 is the last. */
+  dim?: number | readonly number[] | null;
+  /** NumPy's name of `dim`. */
+  axis?: number | readonly number[] | null;
+  /** What is taken from the number of elements in the divisor: 1 for the estimate from a sample. */
+  correction?: Scalar | null;
+  /** Keep the reduced dimensions, with size 1. */
+  keepdim?: boolean;
+  /** NumPy's name of `keepdim`. */
+  keepdims?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
+export interface StdUnbiasedArgs {
+  /** Divide by one less than the number of elements. */
+  unbiased?: boolean;
+  /** What the result is written into, and which is returned. */
+  out?: Tensor;
+}
+
 export interface SumArgs {
   /** The dimension, or the dimensions; -1 is the last. */
   dim?: number | readonly number[] | null;
@@ -1606,15 +1711,6 @@ export interface AmaxArgs {
   dim?: number | readonly number[] | null;
   /** NumPy's name of `dim`. */
   axis?: number | readonly number[] | null;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface KeepdimOutOptions {
   /** Keep the reduced dimensions, with size 1. */
   keepdim?: boolean;
   /** NumPy's name of `keepdim`. */
@@ -1749,102 +1845,6 @@ export type CumprodInplaceArgs = Either<"dim", "axis", number> & {
   /** The element type of the result: `"float32"`, `int64`. */
   dtype?: DTypeLike | null;
 };
-
-export interface VarArgs {
-  /** The dimension, or the dimensions; -1 is the last. */
-  dim?: number | readonly number[] | null;
-  /** NumPy's name of `dim`. */
-  axis?: number | readonly number[] | null;
-  /** Divide by one less than the number of elements. */
-  unbiased?: boolean;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface UnbiasedKeepdimOutOptions {
-  /** Divide by one less than the number of elements. */
-  unbiased?: boolean;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface VarCorrectionArgs {
-  /** The dimension, or the dimensions; -1 is the last. */
-  dim?: number | readonly number[] | null;
-  /** NumPy's name of `dim`. */
-  axis?: number | readonly number[] | null;
-  /** What is taken from the number of elements in the divisor: 1 for the estimate from a sample. */
-  correction?: Scalar | null;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface CorrectionKeepdimOutOptions {
-  /** What is taken from the number of elements in the divisor: 1 for the estimate from a sample. */
-  correction?: Scalar | null;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface VarUnbiasedArgs {
-  /** Divide by one less than the number of elements. */
-  unbiased?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface StdArgs {
-  /** The dimension, or the dimensions; -1 is the last. */
-  dim?: number | readonly number[] | null;
-  /** NumPy's name of `dim`. */
-  axis?: number | readonly number[] | null;
-  /** Divide by one less than the number of elements. */
-  unbiased?: boolean;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface StdCorrectionArgs {
-  /** The dimension, or the dimensions; -1 is the last. */
-  dim?: number | readonly number[] | null;
-  /** NumPy's name of `dim`. */
-  axis?: number | readonly number[] | null;
-  /** What is taken from the number of elements in the divisor: 1 for the estimate from a sample. */
-  correction?: Scalar | null;
-  /** Keep the reduced dimensions, with size 1. */
-  keepdim?: boolean;
-  /** NumPy's name of `keepdim`. */
-  keepdims?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
-
-export interface StdUnbiasedArgs {
-  /** Divide by one less than the number of elements. */
-  unbiased?: boolean;
-  /** What the result is written into, and which is returned. */
-  out?: Tensor;
-}
 
 export type CummaxArgs = Either<"dim", "axis", number> & {
   /** What the result is written into, and which is returned. */

@@ -1,5 +1,5 @@
 /** generated/nodes.ts: one class for each gradient node of the schema, made when its operator is first recorded. */
-import { type Formula, formulasOf } from "../model/formula.ts";
+import { type Formula, formulasOf, tangentFormulasOf } from "../model/formula.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { typeOf } from "./types.ts";
 
@@ -29,17 +29,27 @@ export function planOf(op: Op, model: Model): NodePlan | null {
   for (const f of formulas) {
     for (const [name, use] of f.uses) if (uses.get(name) !== "value") uses.set(name, use);
   }
+  const further = new Set(tangentReads(op, model).filter((name) => !uses.has(name)));
   const named = new Set(formulas.flatMap((f) => f.targets.map(camel)));
   return {
     op,
     className: `${op.fn}_Backward`,
     formulas,
     targets: op.args.filter((a) => named.has(a.name)),
-    values: op.args.filter((a) => uses.get(a.name) === "value" || keepsWhole(op, a)),
+    values: op.args.filter((a) => uses.get(a.name) === "value" || keepsWhole(op, a) || further.has(a.name)),
     geometry: op.args.filter((a) => uses.get(a.name) === "geometry" && !keepsWhole(op, a)),
     both,
     results: [...new Set(formulas.flatMap((f) => [...f.results]))].sort(),
   };
+}
+
+/** Plain arguments that tangents read: those are saved for them. */
+function tangentReads(op: Op, model: Model): string[] {
+  const plain = op.args.filter((a) => !isTensorArg(a)).map((a) => a.name);
+  const rule = op.transforms.jvp;
+  if (rule === "linear" || rule === "multilinear") return plain;
+  if (rule === "reduction") return plain.filter((name) => name === "dim" || name === "keepdim");
+  return tangentFormulasOf(op, model).flatMap((f) => plain.filter((name) => f.uses.has(name)));
 }
 
 function readAsBoth(formulas: readonly Formula[], a: Arg): boolean {
@@ -52,7 +62,7 @@ export function geometryName(a: Arg): string {
   return `${a.name}Geometry`;
 }
 
-function geometryRead(f: Formula, code: string, a: Arg): string {
+export function geometryRead(f: Formula, code: string, a: Arg): string {
   if (f.uses.get(a.name) !== "geometry") return code;
   return code.replaceAll(new RegExp(`\\b${a.name}\\.`, "g"), `${geometryName(a)}.`);
 }
@@ -107,6 +117,7 @@ function emitClass(plan: NodePlan): string {
   if (single) out.push("    if (!grad) return this.nothing();");
   // In torch's order, so that the same one of several written tensors is complained about.
   for (const a of [...plan.values].sort((x, y) => (x.name < y.name ? -1 : 1))) {
+    if (!plan.formulas.some((f) => f.uses.has(a.name)) && !keepsWhole(op, a)) continue;
     const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this) as ${typeOf(a)}` : `this.${a.name}`;
     out.push(`    const ${a.name} = ${value};`);
   }
@@ -189,7 +200,7 @@ function emitBody(plan: NodePlan): string[] {
 
 export function emitNodes(model: Model): string {
   const out = [
-    'import { type Gradients, Node } from "../src/autograd/node.ts";',
+    'import { type Gradients, Node, named } from "../src/autograd/node.ts";',
     'import { formulas as F } from "../src/autograd/registry.ts";',
     'import * as S from "../src/autograd/saved.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',
@@ -221,7 +232,7 @@ function emitMaker(plan: NodePlan): string[] {
     "}",
     `let made_${name}: ReturnType<typeof make_${name}> | undefined;`,
     `export function ${name}() {`,
-    `  return (made_${name} ??= make_${name}());`,
+    `  return (made_${name} ??= named(make_${name}(), "${plan.op.fn}"));`,
     "}",
     "",
   ];

@@ -45,6 +45,7 @@ const OF_FILE: Readonly<Record<string, Category>> = {
   random: "Random numbers",
   recurrent: "Activations and layers",
   reductions: "Reduction",
+  "reductions-moments": "Reduction",
   scans: "Running sums and differences",
   sampling: "Activations and layers",
   searching: "Comparison, sorting, searching",

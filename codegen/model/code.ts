@@ -9,7 +9,7 @@ import { ownBatchRules } from "./batch-rules.ts";
 import type { Model } from "./load.ts";
 
 /** What the schema names and TypeScript has. */
-export type Code = Pick<Model, "formulaHelpers" | "arities" | "implemented" | "batchRules">;
+export type Code = Pick<Model, "formulaHelpers" | "tangentHelpers" | "arities" | "implemented" | "batchRules">;
 
 const SRC = join(import.meta.dir, "..", "..", "src");
 
@@ -122,11 +122,13 @@ export function ownCode(): Code {
       if (arity !== undefined) arities.set(`${module}.${name}`, arity);
     }
   }
-  const helpers = files("autograd").filter((path) => /^formulas.*\.ts$/.test(basename(path)));
-  const formulaHelpers = helpers.flatMap((path) =>
-    [...sources.exportsOf(path)]
+  const functionsOf = (dir: string, name: RegExp): string[] =>
+    files(dir)
+      .filter((path) => name.test(basename(path)))
+      .flatMap((path) => [...sources.exportsOf(path)])
       .filter(([, found]) => "file" in found || ts.isFunctionDeclaration(found))
-      .map(([n]) => n),
-  );
-  return { formulaHelpers, arities, implemented: nativeKernels(), batchRules: ownBatchRules() };
+      .map(([n]) => n);
+  const formulaHelpers = functionsOf("autograd", /^formulas.*\.ts$/);
+  const tangentHelpers = functionsOf("func", /^tangents.*\.ts$/);
+  return { formulaHelpers, tangentHelpers, arities, implemented: nativeKernels(), batchRules: ownBatchRules() };
 }

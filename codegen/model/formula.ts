@@ -2,6 +2,7 @@
 import { Node, Project, type SourceFile, SyntaxKind } from "ts-morph";
 import { SchemaError } from "./literal.ts";
 import type { Arg, Model, Op } from "./load.ts";
+import type { TangentFormulas } from "./types.ts";
 
 /** How one argument is used by a formula. */
 export type Use = "value" | "geometry";
@@ -21,6 +22,9 @@ let counter = 0;
 
 const GEOMETRY = new Set(["shape", "strides", "offset", "dtype", "ndim", "device"]);
 const GLOBALS = new Set(["Math", "undefined", "Infinity", "NaN", "Number", "Array"]);
+const GRADIENT_WORDS = new Set(["grad", "grads"]);
+/** `O` are the operators; `outputs` is what the results look like; `through` pushes through a function. */
+const TANGENT_WORDS = new Set(["tangent", "tangents", "outputs", "through", "O"]);
 
 /** Several artefacts are made of them. */
 const parsed = new WeakMap<Op, Formula[]>();
@@ -30,13 +34,32 @@ export function formulasOf(op: Op, model: Model): Formula[] {
   let found = parsed.get(op);
   if (found === undefined) {
     const all = typeof op.grad === "object" ? Object.entries(op.grad) : [];
-    found = all.map(([key, text]) => parse(op, model, key, text));
+    const words: Words = { free: GRADIENT_WORDS, helpers: prefixed("F", model.formulaHelpers) };
+    found = all.map(([key, text]) => parse(op, words, key, text));
     parsed.set(op, found);
   }
   return found;
 }
 
-function parse(op: Op, model: Model, key: string, text: string): Formula {
+/** Parses the formulas of an op's tangents, where it has some of its own. */
+export function tangentFormulasOf(op: Op, model: Model): Formula[] {
+  if (op.transforms.jvp !== "formula") return [];
+  const helpers = new Map([...prefixed("F", model.formulaHelpers), ...prefixed("T", model.tangentHelpers)]);
+  const all = Object.entries(op.jvp as TangentFormulas);
+  return all.map(([key, text]) => parse(op, { free: TANGENT_WORDS, helpers }, key, text));
+}
+
+/** What formulas may name beside arguments and results. */
+interface Words {
+  readonly free: ReadonlySet<string>;
+  readonly helpers: ReadonlyMap<string, string>;
+}
+
+function prefixed(prefix: string, names: readonly string[]): Map<string, string> {
+  return new Map(names.map((name) => [name, `${prefix}.${name}`]));
+}
+
+function parse(op: Op, { free, helpers }: Words, key: string, text: string): Formula {
   const file = project.createSourceFile(`formula${counter++}.ts`, `(${text});`);
   const refuse = (what: string): never => {
     throw new SchemaError(op.where, `op "${op.key}": formula ${what}`);
@@ -46,14 +69,13 @@ function parse(op: Op, model: Model, key: string, text: string): Formula {
   const results = new Set<number>();
   let usesNeeds = false;
   const edits: { at: number; length: number; text: string }[] = [];
-  const helpers = new Set(model.formulaHelpers);
   const args = new Map<string, Arg>(op.args.map((a) => [a.name, a]));
   for (const id of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
     const parent = id.getParent();
     if (Node.isPropertyAccessExpression(parent) && parent.getNameNode() === id) continue;
     if (Node.isPropertyAssignment(parent) && parent.getNameNode() === id) continue;
     const name = id.getText();
-    if (name === "grad" || name === "grads" || GLOBALS.has(name)) continue;
+    if (free.has(name) || GLOBALS.has(name)) continue;
     if (name === "needs") usesNeeds = true;
     else if (/^result\d*$/.test(name)) {
       const index = Number(name.slice(6) || 0);
@@ -62,7 +84,7 @@ function parse(op: Op, model: Model, key: string, text: string): Formula {
     } else if (args.has(name)) {
       noteUse(uses, args.get(name) as Arg, parent);
     } else if (helpers.has(name)) {
-      edits.push({ at: id.getStart(), length: name.length, text: `F.${name}` });
+      edits.push({ at: id.getStart(), length: name.length, text: helpers.get(name) as string });
     } else refuse(`uses unknown name "${name}"`);
   }
   let code = file.getFullText();

@@ -53,6 +53,7 @@ export interface Model {
   /** Kernels that also have the numbers-only call. */
   readonly fast: readonly { path: string; computes: readonly string[]; arity: number }[];
   readonly formulaHelpers: readonly string[];
+  readonly tangentHelpers: readonly string[];
   /** How many arguments the functions take that compute: `module.function`, `composites.function`. */
   readonly arities: ReadonlyMap<string, number>;
   /** The kernels that Zig has; null where it is not asked. */

@@ -15,7 +15,7 @@ interface Described extends Pick<OpSchema, "kind" | "grad" | "batch" | "jvp" | "
 
 export interface Transforms {
   readonly batch: BatchRule;
-  readonly jvp: JvpRule;
+  readonly jvp: JvpRule | "formula";
   readonly decompose: DecomposeRule;
 }
 
@@ -34,11 +34,15 @@ function batchOf(op: Described): BatchRule {
   throw new SchemaError(op.where, `op "${op.key}": needs "batch", which does not follow from its roles`);
 }
 
-function jvpOf(op: Described): JvpRule {
-  if (op.jvp !== undefined) return op.jvp;
+function jvpOf(op: Described): JvpRule | "formula" {
+  if (op.jvp !== undefined) {
+    return typeof op.jvp === "string" || "refused" in op.jvp ? (op.jvp as JvpRule) : "formula";
+  }
   if (op.grad === "composite" || op.kind === "composite") return "decompose";
   if (op.grad === "none") return { refused: "its results have no gradient" };
-  return "double vjp";
+  if (op.kind === "pointwise") return "pointwise";
+  if (op.kind === "view" && Object.keys(op.grad).length === 1) return "linear";
+  throw new SchemaError(op.where, `op "${op.key}": needs "jvp", which does not follow from its kind`);
 }
 
 function decomposeOf(op: Described): DecomposeRule {

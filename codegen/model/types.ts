@@ -95,8 +95,26 @@ export type BatchRule =
   | "each"
   | Refused;
 
-/** Forward derivatives: by the gradient formulas applied twice, or by the operators that it calls. */
-export type JvpRule = "double vjp" | "decompose" | Refused;
+/**
+ * How the tangent of a result follows from those of the operands. `pointwise`: each element changes with those in its
+ * place alone, so that the gradient's formula says it, turned around by conjugation; `linear`: the operator itself, of
+ * the tangent of its one operand; `multilinear`: the same for each of several, added up; `reduction`: elements times
+ * their slopes, which the gradient's formula gives of ones, summed as the operator does; `zero`: the result does not
+ * change; `transpose`: by the gradient of the gradient of this one operator; `decompose`: by the operators that it
+ * calls.
+ */
+export type JvpRule =
+  | "pointwise"
+  | "linear"
+  | "multilinear"
+  | "reduction"
+  | "zero"
+  | "transpose"
+  | "decompose"
+  | Refused;
+
+/** Formulas for tangents by argument, as `grad` has for gradients; those of several arguments are added up. */
+export type TangentFormulas = Readonly<Record<string, string>>;
 
 /** Whether smaller operators compute the same. */
 export type DecomposeRule = "composite" | Refused;
@@ -144,7 +162,7 @@ export interface OpSchema {
   readonly kernels?: KernelSchema;
   /** Where it does not follow from kind and roles. */
   readonly batch?: BatchRule;
-  readonly jvp?: JvpRule;
+  readonly jvp?: JvpRule | TangentFormulas;
   readonly decompose?: DecomposeRule;
   /** Pointwise: contiguous operands of these compute types go through the numbers-only call. */
   readonly fast?: readonly string[];

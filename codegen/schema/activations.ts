@@ -248,5 +248,6 @@ export const ops = [
     node: "GluBackward0",
     doc: "The first half along a dimension times the sigmoid of the second.",
     grad: { self: "gluBackward(grad, self, dim)" },
+    jvp: { self: "gluTangent(tangent, self, dim)" },
   },
 ] as const satisfies readonly OpSchema[];

@@ -18,6 +18,7 @@ export const ops = [
       "query, key, value":
         "attentionBackward(grad, query, key, value, attnMask, result0, result1, isCausal, scale, needs)",
     },
+    jvp: { "query, key, value": "attentionTangent(through, tangents, [query, key, value], attnMask, isCausal, scale)" },
     doc: "Attention of batch x heads x positions x features, by blocks of keys; the logarithms of the sums of powers.",
   },
   {
@@ -39,6 +40,10 @@ export const ops = [
     grad: {
       "grad_out, query, key, value":
         "attentionDoubleBackward(grads, gradOut, query, key, value, attnMask, isCausal, scale, needs)",
+    },
+    jvp: {
+      "grad_out, query, key, value":
+        "attentionAgain(through, tangents, [gradOut, query, key, value], attnMask, isCausal, scale)",
     },
     doc: "The gradients of attention.",
   },

@@ -48,6 +48,11 @@ export const ops = [
       weight: "convolutionWeightBackward(grad, input, weight.shape, " + REST + ")",
       bias: "convolutionBiasBackward(grad)",
     },
+    jvp: {
+      input: "O.convolution(tangent, weight, null, stride, padding, dilation, transposed, outputPadding, groups)",
+      weight: "O.convolution(input, tangent, null, stride, padding, dilation, transposed, outputPadding, groups)",
+      bias: "ofChannel(tangent, outputs)",
+    },
     doc: "The convolution of a batch of images, or with `transposed` what its gradient is.",
   },
   {
@@ -61,6 +66,7 @@ export const ops = [
       grad_output: "convolutionAgain(grad, weight, " + REST + ")",
       weight: "convolutionWeightBackward(gradOutput, grad, weight.shape, " + REST + ")",
     },
+    jvp: "multilinear",
     doc: "The gradient of a convolution's images.",
   },
   {
@@ -74,6 +80,7 @@ export const ops = [
       grad_output: "convolutionAgain(input, grad, " + REST + ")",
       input: "convolutionInputBackward(gradOutput, grad, input.shape, " + REST + ")",
     },
+    jvp: "multilinear",
     doc: "The gradient of a convolution's weights.",
   },
   {
@@ -161,6 +168,7 @@ export const ops = [
     impl: "padding.constantPad",
     node: "ConstantPadNdBackward0",
     grad: { self: "constantPadBackward(grad, pad)" },
+    jvp: { self: "O.constant_pad_nd(tangent, pad, 0)" },
     doc:
       "Adds `value` on both sides of the last dimensions: `pad` is how many in front and behind, for the last " +
       "dimension first. Negative numbers take elements away.",

@@ -21,6 +21,7 @@ export const ops = [
     impl: "indexing.embedding",
     node: "EmbeddingBackward0",
     grad: { weight: "embeddingBackward(grad, weight.shape, indices, paddingIdx, scaleGradByFreq)" },
+    jvp: "linear",
     doc: "The rows of a table that positions name.",
   },
   {

@@ -24,6 +24,7 @@ export const ops = [
     batch: "each",
     node: "ForeachAddBackward0",
     grad: { self: "grads", other: "scaledList(grads, alpha)" },
+    jvp: { "self, other": "foreachAddTangent(tangents, alpha)" },
     doc: "The sums of two lists, member by member.",
   },
   {

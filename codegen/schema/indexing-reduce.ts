@@ -17,6 +17,7 @@ export const ops = [
     impl: "indexing.scatterReduce",
     node: "ScatterReduceBackward0",
     grad: { "self, src": "scatterReduceBackward(grad, self, dim, index, src, reduce, includeSelf, result)" },
+    jvp: { "self, src": "scatterReduceTangent(tangents, self, dim, index, src, reduce, includeSelf, result)" },
     doc:
       "The tensor with the elements of `src` combined into those that `index` names along `dim`: their `reduce` " +
       '"sum", "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false.',
@@ -35,6 +36,7 @@ export const ops = [
     impl: "indexing.indexReduce",
     node: "IndexReduceBackward0",
     grad: { "self, source": "indexReduceBackward(grad, self, dim, index, source, reduce, includeSelf, result)" },
+    jvp: { "self, source": "indexReduceTangent(tangents, self, dim, index, source, reduce, includeSelf, result)" },
     doc:
       "The tensor with the parts of `source` combined into those along a dimension that a vector of positions names: " +
       'their `reduce` "prod", "mean", "amax" or "amin", with what was there unless `includeSelf` is false.',

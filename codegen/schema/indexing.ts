@@ -19,6 +19,7 @@ export const ops = [
     impl: "indexing.index",
     node: "IndexBackward0",
     grad: { self: "indexBackward(grad, self.shape, indices)" },
+    jvp: "linear",
     doc: "Elements at index tensors and masks; null takes a whole dimension.",
   },
   {
@@ -30,6 +31,7 @@ export const ops = [
     impl: "indexing.indexPut",
     node: "IndexPutBackward0",
     grad: { self: "indexPutBackward(grad, indices, accumulate)", values: "indexOf(grad, indices)" },
+    jvp: { "self, values": "indexPutTangent(tangents, outputs, indices, accumulate)" },
     doc:
       "The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; " +
       "with `accumulate` they are added. Where an element is named more than once, the last value " +
@@ -49,6 +51,7 @@ export const ops = [
     impl: "indexing.indexSelect",
     node: "IndexSelectBackward0",
     grad: { self: "indexSelectBackward(grad, self.shape, dim, index)" },
+    jvp: "linear",
     doc: "The parts along a dimension that a vector of positions names, in its order.",
     throws: ["IndexError for a position outside the dimension"],
     example: "tensor([10, 20, 30]).indexSelect(0, [2, 0]) // tensor([30., 10.])",
@@ -64,6 +67,7 @@ export const ops = [
     node: "IndexAddBackward0",
     saves: ["source"],
     grad: { self: "grad", source: "scaled(grad.indexSelect(dim, index), alpha)" },
+    jvp: { "self, source": "indexAddTangent(tangents, outputs, dim, index, alpha)" },
     doc: "The tensor with alpha * source added at the parts along a dimension that a vector of positions names.",
     throws: ["IndexError for a position outside the dimension", "RuntimeError when shapes or dtypes do not match"],
     example: "zeros(3).indexAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])",
@@ -78,6 +82,7 @@ export const ops = [
     node: "IndexCopyBackward0",
     saves: ["source"],
     grad: { self: "grad.indexFill(dim, index, 0)", source: "grad.indexSelect(dim, index)" },
+    jvp: { "self, source": "indexCopyTangent(tangents, outputs, dim, index)" },
     doc: "The tensor with the parts along a dimension that a vector of positions names replaced by those of source.",
     throws: ["IndexError for a position outside the dimension", "RuntimeError when shapes or dtypes do not match"],
     example: "zeros(3).indexCopy(0, [2, 0], tensor([1, 2])) // tensor([2., 0., 1.])",
@@ -91,6 +96,7 @@ export const ops = [
     impl: "indexing.indexFillTensor",
     node: "IndexFillBackward1",
     grad: { self: "grad.indexFill(dim, index, 0)", value: "indexFillValueBackward(grad, dim, index)" },
+    jvp: { "self, value": "indexFillTangent(tangents, outputs, dim, index)" },
     doc: "The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value.",
   },
   {
@@ -101,6 +107,7 @@ export const ops = [
     impl: "indexing.indexFill",
     node: "IndexFillBackward0",
     grad: { self: "grad.indexFill(dim, index, 0)" },
+    jvp: { self: "tangent.indexFill(dim, index, 0)" },
     doc: "The tensor with the parts along a dimension that a vector of positions names set to a number.",
     throws: ["IndexError for a position outside the dimension"],
     example: "zeros(3).indexFill(0, [0, 2], 7) // tensor([7., 0., 7.])",
@@ -116,6 +123,7 @@ export const ops = [
     node: "GatherBackward0",
     saves: ["self"],
     grad: { self: "gatherBackward(grad, self.shape, dim, index)" },
+    jvp: { self: "O.gather(tangent, dim, index, false)" },
     doc:
       "For each element of `index`, the element of self at that place along `dim` and at the same " +
       "place along the other dimensions.",
@@ -134,6 +142,7 @@ export const ops = [
       self: "grad.scatter(dim, index, 0)",
       src: "grad.gather(dim, index)",
     },
+    jvp: { "self, src": "scatterTangent(tangents, outputs, dim, index)" },
     doc:
       "The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where " +
       "an element is named more than once, the last one stays.",
@@ -150,6 +159,7 @@ export const ops = [
     impl: "indexing.scatterValue",
     node: "ScatterBackward1",
     grad: { self: "grad.scatter(dim, index, 0)" },
+    jvp: { self: "tangent.scatter(dim, index, 0)" },
     doc: "The tensor with the elements that `index` names along `dim` set to a number.",
   },
   {
@@ -164,6 +174,7 @@ export const ops = [
     node: "NotImplemented",
     inplaceNode: "NotImplemented",
     grad: { "self, src": 'notDerivable("scatter", this)' },
+    jvp: { "self, src": 'notDerivable("scatter", this)' },
     doc:
       'The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into ' +
       "the elements that `index` names. It has no gradient.",
@@ -180,6 +191,7 @@ export const ops = [
     node: "NotImplemented",
     inplaceNode: "NotImplemented",
     grad: { self: 'notDerivable("scatter", this)' },
+    jvp: { self: 'notDerivable("scatter", this)' },
     doc: "As with a tensor, for one number.",
   },
   {
@@ -191,6 +203,7 @@ export const ops = [
     impl: "indexing.scatterAdd",
     node: "ScatterAddBackward0",
     grad: { self: "grad", src: "grad.gather(dim, index)" },
+    jvp: { "self, src": "scatterAddTangent(tangents, outputs, dim, index)" },
     doc: "The tensor with each element of `src` added to the element that `index` names along `dim`.",
     throws: ["RuntimeError for an index outside the dimension, or shapes or dtypes that do not match"],
     example: "zeros(3).scatterAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])",
@@ -205,6 +218,7 @@ export const ops = [
     impl: "indexing.maskedFillTensor",
     node: "MaskedFillBackward1",
     grad: { self: "grad.maskedFill(mask, 0)", value: "maskedFillValueBackward(grad, mask)" },
+    jvp: { "self, value": "maskedFillTangent(tangents, outputs, mask)" },
     doc: "The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.",
   },
   {
@@ -216,6 +230,7 @@ export const ops = [
     impl: "indexing.maskedFill",
     node: "MaskedFillBackward0",
     grad: { self: "grad.maskedFill(mask, 0)" },
+    jvp: { self: "tangent.maskedFill(mask, 0)" },
     doc: "The tensor with a number where the mask is true; the mask broadcasts.",
     throws: ["RuntimeError when the mask is not bool or the number does not fit the dtype"],
     example: "tensor([1, 2, 3]).maskedFill(tensor([1, 2, 3]).gt(1), 0) // tensor([1., 0., 0.])",
@@ -230,6 +245,7 @@ export const ops = [
     impl: "indexing.maskedSelect",
     node: "MaskedSelectBackward0",
     grad: { self: "maskedSelectBackward(grad, self.shape, mask)" },
+    jvp: "linear",
     doc: "The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.",
     throws: ["RuntimeError when the mask is not bool"],
     example: "tensor([1, 2, 3]).maskedSelect(tensor([1, 2, 3]).ne(2)) // tensor([1., 3.])",
@@ -244,6 +260,7 @@ export const ops = [
     impl: "indexing.maskedScatter",
     node: "MaskedScatterBackward0",
     grad: { self: "grad.maskedFill(mask, 0)", source: "maskedScatterBackward(grad, mask, source.shape)" },
+    jvp: { "self, source": "maskedScatterTangent(tangents, outputs, mask, source.shape)" },
     doc: "The tensor with the elements where the mask is true replaced by those of `source`, one after another.",
     throws: ["RuntimeError when `source` has too few elements or another dtype"],
     example: "zeros(3).maskedScatter(tensor([1, 0, 1]).ne(0), tensor([5, 6])) // tensor([5., 0., 6.])",
@@ -257,6 +274,7 @@ export const ops = [
     impl: "indexing.take",
     node: "TakeBackward0",
     grad: { self: "takeBackward(grad, self.shape, index)" },
+    jvp: "linear",
     doc: "The elements at positions of the tensor read row by row; the result has the shape of `index`.",
     throws: ["IndexError for a position outside the tensor"],
     example: "tensor([[1, 2], [3, 4]]).take([0, 3]) // tensor([1., 4.])",
@@ -270,6 +288,7 @@ export const ops = [
     impl: "indexing.put",
     node: "PutBackward0",
     grad: { self: "putBackward(grad, index, accumulate)", source: "grad.take(index).reshape(source.shape)" },
+    jvp: { "self, source": "putTangent(tangents, outputs, index, source.shape, accumulate)" },
     doc:
       "The tensor with the elements at positions of it read row by row replaced by those of `source`, " +
       "or added to with `accumulate`.",

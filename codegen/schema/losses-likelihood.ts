@@ -46,6 +46,9 @@ export const ops = [
     grad: {
       self: "nllBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
     },
+    jvp: {
+      self: "nllTangent(tangent, target, weight, reduction, ignoreIndex, false)",
+    },
     doc: "The negative log likelihood of a class for each row.",
   },
   {
@@ -57,6 +60,9 @@ export const ops = [
     grad: {
       self: "nllPlanesBackward(grad, self.shape, target, weight, reduction, ignoreIndex, result1)",
     },
+    jvp: {
+      self: "nllTangent(tangent, target, weight, reduction, ignoreIndex, true)",
+    },
     doc: "The negative log likelihood of a class for each place of a plane.",
   },
   {
@@ -64,6 +70,7 @@ export const ops = [
     name: "nll_loss_backward",
     node: "NllLossBackwardBackward0",
     grad: { grad_output: "nllDoubleBackward(grad, target, weight, reduction, ignoreIndex)" },
+    jvp: { grad_output: "nllBackwardTangent(tangent, target, weight, reduction, ignoreIndex, outputs, false)" },
     doc: "The gradient of nll_loss_forward.",
   },
   {
@@ -71,6 +78,7 @@ export const ops = [
     name: "nll_loss2d_backward",
     node: "NllLoss2DBackwardBackward0",
     grad: { grad_output: "nllPlanesDoubleBackward(grad, target, weight, reduction, ignoreIndex)" },
+    jvp: { grad_output: "nllBackwardTangent(tangent, target, weight, reduction, ignoreIndex, outputs, true)" },
     doc: "The gradient of nll_loss2d_forward.",
   },
   {
@@ -128,6 +136,10 @@ export const ops = [
       self: "bceBackward(grad, self, target, weight, reduction)",
       target: "bceTargetBackward(grad, self, weight, reduction)",
     },
+    jvp: {
+      self: "reduced(bceBackward(tangent, self, target, weight, 0), reduction)",
+      target: "reduced(bceTargetBackward(tangent, self, weight, 0), reduction)",
+    },
     doc: "The losses of probabilities, times weights, their mean or their sum.",
   },
   {
@@ -169,6 +181,10 @@ export const ops = [
     grad: {
       self: "bceLogitsBackward(grad, self, target, weight, posWeight, reduction)",
       target: "bceLogitsTargetBackward(grad, self, weight, posWeight, reduction)",
+    },
+    jvp: {
+      self: "reduced(bceLogitsBackward(tangent, self, target, weight, posWeight, 0), reduction)",
+      target: "reduced(bceLogitsTargetBackward(tangent, self, weight, posWeight, 0), reduction)",
     },
     doc: "The losses of numbers whose sigmoids are probabilities.",
   },

@@ -99,6 +99,7 @@ export const ops = [
     impl: "losses.softMarginLoss",
     node: "SoftMarginLossBackward0",
     grad: { self: "softMarginBackward(grad, self, target, reduction)" },
+    jvp: { self: "reduced(softMarginBackward(tangent, self, target, 0), reduction)" },
     doc: "The logarithm of 1 + exp(-target * self), reduced.",
   },
   {

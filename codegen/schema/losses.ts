@@ -20,6 +20,10 @@ export const ops = [
     impl: "losses.mseLoss",
     node: "MseLossBackward0",
     grad: { self: "mseBackward(grad, self, target, reduction)", target: "mseBackward(grad, target, self, reduction)" },
+    jvp: {
+      self: "reduced(mseBackward(tangent, self, target, 0), reduction)",
+      target: "reduced(mseBackward(tangent, target, self, 0), reduction)",
+    },
     doc: "The squared differences, their mean or their sum.",
   },
   {
@@ -54,6 +58,10 @@ export const ops = [
       self: "smoothL1Backward(grad, self, target, reduction, beta)",
       target: "smoothL1Backward(grad, target, self, reduction, beta)",
     },
+    jvp: {
+      self: "reduced(smoothL1Backward(inLoss(tangent, outputs), self, target, 0, beta), reduction)",
+      target: "reduced(smoothL1Backward(inLoss(tangent, outputs), target, self, 0, beta), reduction)",
+    },
     doc: "The distances, bent to squares below `beta`, their mean or their sum.",
   },
   {
@@ -79,6 +87,10 @@ export const ops = [
     grad: {
       self: "huberBackward(grad, self, target, reduction, delta)",
       target: "huberBackward(grad, target, self, reduction, delta)",
+    },
+    jvp: {
+      self: "reduced(huberBackward(inLoss(tangent, outputs), self, target, 0, delta), reduction)",
+      target: "reduced(huberBackward(inLoss(tangent, outputs), target, self, 0, delta), reduction)",
     },
     doc: "Half of the squared distances up to `delta`, straight on beyond, their mean or their sum.",
   },

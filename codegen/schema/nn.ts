@@ -20,6 +20,7 @@ export const ops = [
     impl: "softmax.softmax",
     node: "SoftmaxBackward0",
     grad: { self: "softmaxBackward(grad, result, dim, self.dtype)" },
+    jvp: { self: "softmaxBackward(tangent, result, dim, self.dtype)" },
     doc: "Softmax of floating-point elements.",
   },
   {
@@ -32,6 +33,7 @@ export const ops = [
     impl: "softmax.logSoftmax",
     node: "LogSoftmaxBackward0",
     grad: { self: "logSoftmaxBackward(grad, result, dim, self.dtype)" },
+    jvp: { self: "logSoftmaxTangent(tangent, result, dim)" },
     doc: "Logarithm of the softmax of floating-point elements.",
   },
   {
@@ -43,6 +45,7 @@ export const ops = [
     impl: "softmax.softmaxBackward",
     node: "SoftmaxBackwardDataBackward0",
     grad: { "grad_output, output": "softmaxDoubleBackward(grad, gradOutput, output, dim)" },
+    jvp: { "grad_output, output": "softmaxBackwardTangent(tangents, gradOutput, output, dim)" },
     doc: "The gradient of softmax.",
   },
   {
@@ -54,6 +57,7 @@ export const ops = [
     impl: "softmax.logSoftmaxBackward",
     node: "LogSoftmaxBackwardDataBackward0",
     grad: { "grad_output, output": "logSoftmaxDoubleBackward(grad, gradOutput, output, dim)" },
+    jvp: { "grad_output, output": "logSoftmaxBackwardTangent(tangents, gradOutput, output, dim)" },
     doc: "The gradient of log_softmax.",
   },
   {

@@ -29,6 +29,7 @@ export const ops = [
       "input, weight, bias":
         "layerNormBackward(grad, input, normalizedShape, weight, bias, result1, result2, eps, needs)",
     },
+    jvp: { "input, weight, bias": "layerNormTangent(tangents, input, normalizedShape, weight, result1, result2, eps)" },
     doc: "The last dimensions with mean 0 and variance 1, scaled and shifted; mean and 1 / deviation of each.",
   },
   {
@@ -52,6 +53,10 @@ export const ops = [
       "grad_out, input, weight":
         "layerNormDoubleBackward(grads, gradOut, input, normalizedShape, weight, bias, eps, needs)",
     },
+    jvp: {
+      "grad_out, input, weight":
+        "layerNormAgain(through, tangents, [gradOut, input, weight], normalizedShape, bias, eps, outputs)",
+    },
     doc: "The gradients of a normalized layer.",
   },
   {
@@ -64,6 +69,7 @@ export const ops = [
     nonDifferentiable: [1],
     node: "MulBackward0",
     grad: { "input, weight": "rmsNormBackward(grad, input, normalizedShape, weight, result1, eps, needs)" },
+    jvp: { "input, weight": "rmsNormTangent(tangents, input, normalizedShape, weight, result1, eps)" },
     doc: "The last dimensions over the root of the mean of their squares, scaled; 1 / that root of each.",
   },
   {
@@ -86,6 +92,10 @@ export const ops = [
     grad: {
       "grad_out, input, weight": "rmsNormDoubleBackward(grads, gradOut, input, normalizedShape, weight, eps, needs)",
     },
+    jvp: {
+      "grad_out, input, weight":
+        "rmsNormAgain(through, tangents, [gradOut, input, weight], normalizedShape, eps, outputs)",
+    },
     doc: "The gradients of a layer normalized by the root of the mean of squares.",
   },
   {
@@ -100,6 +110,7 @@ export const ops = [
     grad: {
       "input, weight, bias": "groupNormBackward(grad, input, weight, bias, groups, result1, result2, eps, needs)",
     },
+    jvp: { "input, weight, bias": "groupNormTangent(tangents, input, weight, groups, result1, result2, eps)" },
     doc: "Groups of channels with mean 0 and variance 1, scaled and shifted; mean and 1 / deviation of each.",
   },
   {
@@ -122,6 +133,10 @@ export const ops = [
     grad: {
       "grad_out, input, weight": "groupNormDoubleBackward(grads, gradOut, input, weight, bias, groups, eps, needs)",
     },
+    jvp: {
+      "grad_out, input, weight":
+        "groupNormAgain(through, tangents, [gradOut, input, weight], bias, groups, eps, outputs)",
+    },
     doc: "The gradients of normalized groups.",
   },
   {
@@ -136,6 +151,7 @@ export const ops = [
     grad: {
       "input, weight, bias": "batchNormBackward(grad, input, weight, bias, result1, result2, training, eps, needs)",
     },
+    jvp: { "input, weight, bias": "batchNormTangent(tangents, input, weight, result1, result2, training, eps)" },
     doc: "Channels with mean 0 and variance 1, scaled and shifted; mean and 1 / deviation of each.",
   },
   {
@@ -158,6 +174,10 @@ export const ops = [
     grad: {
       "grad_out, input, weight":
         "batchNormDoubleBackward(grads, gradOut, input, weight, bias, mean, invstd, training, eps, needs)",
+    },
+    jvp: {
+      "grad_out, input, weight":
+        "batchNormAgain(through, tangents, [gradOut, input, weight], bias, [mean, invstd], training, eps, outputs)",
     },
     doc: "The gradients of normalized channels.",
   },

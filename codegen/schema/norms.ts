@@ -40,6 +40,7 @@ export const ops = [
       "without a dimension: the root of that order of the sum of the powers of their sizes; the number of those that " +
       "are not zero (0), the greatest (Infinity) or the least (-Infinity) size.",
     grad: { self: "vectorNormBackward(grad, self, ord, result, dim, keepdim)" },
+    jvp: "reduction",
     throws: refusals,
     example: "linalg.vectorNorm(tensor([3, -4])) // tensor(5.)",
   },

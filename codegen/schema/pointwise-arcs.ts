@@ -175,6 +175,7 @@ export const ops = [
       "log(x / (1 - x)), what `sigmoid` gives each element for. With `eps` elements are first brought between " +
       "that and 1 - eps. Integers give the default float dtype.",
     grad: { self: "logitBackward(grad, self, eps)" },
+    jvp: { self: "logitBackward(tangent, self, eps, true)" },
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([0.5, 0.25]).logit() // tensor([ 0.0000, -1.0986])",
   },

@@ -30,6 +30,7 @@ export const ops = [
     inplaceExample: "tensor([1, 2]).eq_(2) // tensor([0., 1.])",
     doc: "True where the elements are equal.",
     example: "tensor([1, 2]).eq(2) // tensor([False,  True])",
+    jvp: "zero",
   },
   {
     ...comparison,
@@ -42,6 +43,7 @@ export const ops = [
     inplaceExample: "tensor([1, 2]).ne_(2) // tensor([1., 0.])",
     doc: "True where the elements differ.",
     example: "tensor([1, 2]).ne(2) // tensor([ True, False])",
+    jvp: "zero",
   },
   {
     ...comparison,
@@ -56,6 +58,7 @@ export const ops = [
     doc: "True where self is less than other.",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([1, 2]).lt(2) // tensor([ True, False])",
+    jvp: "zero",
   },
   {
     ...comparison,
@@ -70,6 +73,7 @@ export const ops = [
     doc: "True where self is less than or equal to other.",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([1, 2]).le(2) // tensor([True, True])",
+    jvp: "zero",
   },
   {
     ...comparison,
@@ -84,6 +88,7 @@ export const ops = [
     doc: "True where self is greater than other.",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([1, 2]).gt(1) // tensor([False,  True])",
+    jvp: "zero",
   },
   {
     ...comparison,
@@ -98,6 +103,7 @@ export const ops = [
     doc: "True where self is greater than or equal to other.",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([1, 2]).ge(2) // tensor([False,  True])",
+    jvp: "zero",
   },
   {
     ...binary,

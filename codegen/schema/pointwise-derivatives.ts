@@ -22,6 +22,10 @@ export const ops = [
       grad_output: "tanhBackward(grad, conj(output))",
       output: "tanhDoubleBackward(grad, gradOutput, output)",
     },
+    jvp: {
+      grad_output: "tanhBackward(tangent, output)",
+      output: "tanhDoubleBackward(tangent, gradOutput, output)",
+    },
   },
   {
     ...derivative,
@@ -33,6 +37,10 @@ export const ops = [
     grad: {
       grad_output: "sigmoidBackward(grad, conj(output))",
       output: "sigmoidDoubleBackward(grad, gradOutput, output)",
+    },
+    jvp: {
+      grad_output: "sigmoidBackward(tangent, output)",
+      output: "sigmoidDoubleBackward(tangent, gradOutput, output)",
     },
   },
   {

@@ -86,6 +86,7 @@ export const ops = [
     node: "SignBackward0",
     doc: "1, 0 or -1, as each element is above, at or below zero; 0 for a NaN.",
     grad: { self: "zerosOf(grad)" },
+    jvp: "zero",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([-3, 0, 2]).sign() // tensor([-1.,  0.,  1.])",
   },
@@ -100,6 +101,7 @@ export const ops = [
     node: "SgnBackward0",
     doc: "As `sign`; of complex numbers their direction, of size one, and 0 at 0.",
     grad: { self: "sgnBackward(grad, self, result)" },
+    jvp: { self: "sgnBackward(tangent, self, result)" },
     example: "tensor([-3, 0, 2]).sgn() // tensor([-1.,  0.,  1.])",
   },
   {
@@ -114,6 +116,7 @@ export const ops = [
     node: "AbsBackward0",
     doc: "The absolute value of each element; the modulus of complex ones, which gives the real dtype.",
     grad: { self: "grad.mul(sgn(self))" },
+    jvp: { self: "absTangent(tangent, self)" },
     example: "tensor([-1.5, 2]).abs() // tensor([1.5000, 2.0000])",
   },
   {
@@ -291,6 +294,7 @@ export const ops = [
     node: "FloorBackward0",
     doc: "The greatest whole number that is not greater than the element. Integers stay as they are.",
     example: "tensor([1.5, -1.5]).floor() // tensor([ 1., -2.])",
+    jvp: "zero",
   },
   {
     ...rounding,
@@ -301,6 +305,7 @@ export const ops = [
     node: "CeilBackward0",
     doc: "The least whole number that is not less than the element. Integers stay as they are.",
     example: "tensor([1.5, -1.5]).ceil() // tensor([ 2., -1.])",
+    jvp: "zero",
   },
   {
     ...rounding,
@@ -312,6 +317,7 @@ export const ops = [
     node: "TruncBackward0",
     doc: "Each element without its fraction. Integers stay as they are.",
     example: "tensor([1.5, -1.5]).trunc() // tensor([ 1., -1.])",
+    jvp: "zero",
   },
   {
     ...rounding,
@@ -322,6 +328,7 @@ export const ops = [
     node: "RoundBackward0",
     doc: "The nearest whole number, the even one of two. Integers stay as they are.",
     example: "tensor([0.5, 1.5, -1.7]).round() // tensor([ 0.,  2., -2.])",
+    jvp: "zero",
   },
   {
     ...rounding,
@@ -334,6 +341,7 @@ export const ops = [
     node: "RoundBackward1",
     doc: "The nearest number with so many digits after the point; before the point where `decimals` is negative.",
     example: "tensor([1.234, 5.678]).round({ decimals: 1 }) // tensor([1.2000, 5.7000])",
+    jvp: "zero",
   },
   {
     ...unary,

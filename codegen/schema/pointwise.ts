@@ -72,6 +72,7 @@ export const ops = [
     node: "MulBackward0",
     doc: "self * other, with broadcasting and type promotion.",
     grad: { self: "mulBackward(grad, other)", other: "mulBackward(grad, self)" },
+    jvp: "multilinear",
     throws: ["RuntimeError when the shapes do not broadcast"],
     example: "tensor([1, 2]).mul(3) // tensor([3., 6.])",
   },
@@ -279,6 +280,7 @@ export const ops = [
     node: "Atan2Backward0",
     doc: "The angle, in radians, of the point (other, self).",
     grad: { "self, other": "atan2Backward(grad, self, other)" },
+    jvp: { "self, other": "atan2Tangent(tangents, self, other)" },
     example: "atan2(tensor([1]), tensor([1])) // tensor([0.7854])",
   },
   {
@@ -416,6 +418,7 @@ export const ops = [
     node: "WhereBackward0",
     doc: "Elements of self where the condition is true, elements of other elsewhere.",
     grad: { self: "whereBackward(grad, condition, true)", other: "whereBackward(grad, condition, false)" },
+    jvp: { "self, other": "whereTangent(tangents, condition)" },
     example: "where(tensor([1, -1]).gt(0), tensor([5, 6]), 0) // tensor([5., 0.])",
   },
 ] as const satisfies readonly OpSchema[];

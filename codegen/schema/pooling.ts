@@ -54,6 +54,7 @@ export const ops = [
     impl: "pooling.maxPool2d",
     node: "MaxPool2DWithIndicesBackward0",
     grad: { self: "maxPoolBackward(grad, result1, self.shape, kernelSize, stride, padding, dilation, 2)" },
+    jvp: { self: "planesAt(tangent, result1, 2)" },
     doc: "The maxima of windows of images, and their places.",
   },
   {
@@ -65,6 +66,7 @@ export const ops = [
     impl: "pooling.maxPool3d",
     node: "MaxPool3DWithIndicesBackward0",
     grad: { self: "maxPoolBackward(grad, result1, self.shape, kernelSize, stride, padding, dilation, 3)" },
+    jvp: { self: "planesAt(tangent, result1, 3)" },
     doc: "The maxima of windows of volumes, and their places.",
   },
   {
@@ -76,6 +78,7 @@ export const ops = [
     impl: "pooling.adaptiveMaxPool2d",
     node: "AdaptiveMaxPool2DBackward0",
     grad: { self: "maxPoolBackward(grad, result1, self.shape, [], [], [], [], 2)" },
+    jvp: { self: "planesAt(tangent, result1, 2)" },
     doc: "The maxima of as many windows as the result has elements.",
   },
   {
@@ -87,6 +90,7 @@ export const ops = [
     impl: "pooling.adaptiveMaxPool3d",
     node: "AdaptiveMaxPool3DBackward0",
     grad: { self: "maxPoolBackward(grad, result1, self.shape, [], [], [], [], 3)" },
+    jvp: { self: "planesAt(tangent, result1, 3)" },
     doc: "The maxima of as many windows as the result has elements.",
   },
   {
@@ -104,6 +108,7 @@ export const ops = [
     impl: "pooling.maxPoolBackward",
     node: "MaxPool2DWithIndicesBackwardBackward0",
     grad: { grad_output: "maxPoolDoubleBackward(grad, indices, dims)" },
+    jvp: "linear",
     doc: "The gradient of maxima: each goes where its element was.",
   },
   {
@@ -114,6 +119,7 @@ export const ops = [
     impl: "pooling.avgPool2d",
     node: "AvgPool2DBackward0",
     grad: { self: averageBack + averageRest + "2)" },
+    jvp: "linear",
     doc: "The averages of windows of images.",
   },
   {
@@ -124,6 +130,7 @@ export const ops = [
     impl: "pooling.avgPool3d",
     node: "AvgPool3DBackward0",
     grad: { self: averageBack + averageRest + "3)" },
+    jvp: "linear",
     doc: "The averages of windows of volumes.",
   },
   {
@@ -145,6 +152,7 @@ export const ops = [
       grad_output:
         "averagePoolAgain(grad, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, dims)",
     },
+    jvp: "linear",
     doc: "The gradient of averages: equal shares for the elements of a window.",
   },
   {
@@ -156,6 +164,7 @@ export const ops = [
     impl: "pooling.adaptiveAvgPool2d",
     node: "AdaptiveAvgPool2DBackward0",
     grad: { self: "adaptiveAverageBackward(grad, self.shape, 2)" },
+    jvp: "linear",
     doc: "The averages of as many windows as the result has elements.",
   },
   {
@@ -167,6 +176,7 @@ export const ops = [
     impl: "pooling.adaptiveAvgPool3d",
     node: "AdaptiveAvgPool3DBackward0",
     grad: { self: "adaptiveAverageBackward(grad, self.shape, 3)" },
+    jvp: "linear",
     doc: "The averages of as many windows as the result has elements.",
   },
   {
@@ -177,6 +187,7 @@ export const ops = [
     impl: "pooling.adaptiveAvgPoolBackward",
     node: "AdaptiveAvgPool2DBackwardBackward0",
     grad: { grad_output: "adaptiveAverageAgain(grad, gradOutput.shape, dims)" },
+    jvp: "linear",
     doc: "The gradient of averages: equal shares for the elements of a window.",
   },
   {

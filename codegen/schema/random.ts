@@ -110,6 +110,7 @@ export const ops = [
     impl: "random.normalTensorTensor",
     node: "NormalBackward3",
     grad: { mean: "zerosOf(grad)", std: "zerosOf(grad)" },
+    jvp: "zero",
     doc: "Normal random numbers with the means and standard deviations of two tensors, which broadcast.",
     throws: ["RuntimeError for negative standard deviations"],
     example: "manualSeed(0); normal(tensor([1, 2]), tensor([1, 2])) // tensor([2.5410, 1.4131])",
@@ -122,6 +123,7 @@ export const ops = [
     impl: "random.normalTensorFloat",
     node: "NormalBackward1",
     grad: { mean: "zerosOf(grad)" },
+    jvp: "zero",
     doc: "Normal random numbers with the means of a tensor and one standard deviation.",
   },
   {
@@ -132,6 +134,7 @@ export const ops = [
     impl: "random.normalFloatTensor",
     node: "NormalBackward2",
     grad: { std: "zerosOf(grad)" },
+    jvp: "zero",
     doc: "Normal random numbers with one mean and the standard deviations of a tensor.",
   },
   {
@@ -154,6 +157,7 @@ export const ops = [
     inplaceExample: "manualSeed(0);\nzeros(2).normal_(10, 1) // tensor([11.5410,  9.7066])",
     doc: "Fills with normal random numbers.",
     throws: ["RuntimeError for a negative standard deviation"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -166,6 +170,7 @@ export const ops = [
     inplaceExample: "manualSeed(0);\nzeros(2).uniform_(-1, 1) // tensor([-0.0075,  0.5364])",
     doc: "Fills with uniform random numbers in [from, to).",
     throws: ["RuntimeError when the range is empty"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -178,6 +183,7 @@ export const ops = [
     inplaceExample: "manualSeed(0);\nzeros(2).exponential_(2) // tensor([1.7542, 0.6152])",
     doc: "Fills with exponentially distributed random numbers of the rate `lambd`.",
     throws: ["RuntimeError for a rate that is not positive"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -190,6 +196,7 @@ export const ops = [
     inplaceExample: "manualSeed(0);\nzeros(2).cauchy_() // tensor([10.5977,  0.7648])",
     doc: "Fills with Cauchy distributed random numbers.",
     throws: ["RuntimeError for a sigma that is not positive"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -202,6 +209,7 @@ export const ops = [
     inplaceExample: "manualSeed(0);\nzeros(2).logNormal_() // tensor([59.2634,  1.5116])",
     doc: "Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.",
     throws: ["RuntimeError for a standard deviation that is not positive"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -214,6 +222,7 @@ export const ops = [
     inplaceExample: "manualSeed(0);\nzeros(3).geometric_(0.5) // tensor([1., 1., 2.])",
     doc: "Fills with the number of trials up to the first success, for a chance of success of p.",
     throws: ["RuntimeError for p outside of (0, 1)"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -225,6 +234,7 @@ export const ops = [
     node: "RandomBackward2",
     inplaceExample: "manualSeed(0);\nzeros(4).random_(10) // tensor([4., 9., 3., 0.])",
     doc: "Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.",
+    jvp: "zero",
   },
   {
     ...writing,
@@ -237,6 +247,7 @@ export const ops = [
     node: "RandomBackward1",
     doc: "Fills with random integers from 0 to `to`, which is left out.",
     throws: ["RuntimeError when the range is empty or does not fit the dtype"],
+    jvp: "zero",
   },
   {
     ...writing,
@@ -251,6 +262,7 @@ export const ops = [
     ],
     node: "RandomBackward0",
     doc: "Fills with random integers from `from` to `to`, which is left out; without it, to the largest of the dtype.",
+    jvp: "zero",
   },
   {
     ...writing,
@@ -265,6 +277,7 @@ export const ops = [
     ],
     node: "BernoulliBackward1",
     grad: { self: "zerosOf(grad)", p: "zerosOf(p)" },
+    jvp: "zero",
     inplaceExample: "manualSeed(0);\nzeros(4).bernoulli_(0.5) // tensor([0., 0., 1., 0.])",
     doc: "Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.",
     throws: ["RuntimeError for chances outside of [0, 1]"],
@@ -279,6 +292,7 @@ export const ops = [
     refuses: [{ dtypes: unfilled, kernel: "bernoulli_scalar_cpu_" }],
     node: "BernoulliBackward2",
     doc: "Fills with 1 or 0, with the chance p of a 1.",
+    jvp: "zero",
   },
   {
     ...drawing,
@@ -288,6 +302,7 @@ export const ops = [
     impl: "random.bernoulli",
     node: "BernoulliBackward0",
     grad: { self: "zerosOf(grad)" },
+    jvp: "zero",
     doc: "1 or 0, with the chance of a 1 that each element gives.",
     throws: ["RuntimeError for chances outside of [0, 1]"],
     example: "manualSeed(0); bernoulli(full([4], 0.5)) // tensor([1., 0., 1., 1.])",

@@ -18,6 +18,10 @@ export const ops = [
       "input, h0, c0, weight, added":
         "recurrentBackward(grads, input, h0, c0, weight, added, result0, result3, result4, mode, reverse, needs)",
     },
+    jvp: {
+      "input, h0, c0, weight, added":
+        "recurrentTangent(through, tangents, [input, h0, c0, weight, added], mode, reverse)",
+    },
     doc: "All steps of a recurrent layer, from what its input contributes to the gates.",
   },
   {

@@ -23,6 +23,7 @@ export const ops = [
     impl: "sampling.reflectionPad1d",
     node: "ReflectionPad1DBackward0",
     grad: { self: "reflectionPadBackward(grad, self.shape, padding, 1)" },
+    jvp: "linear",
     doc: "What lies beside the edge, mirrored, around the last dimension.",
   },
   {
@@ -32,6 +33,7 @@ export const ops = [
     impl: "sampling.reflectionPad2d",
     node: "ReflectionPad2DBackward0",
     grad: { self: "reflectionPadBackward(grad, self.shape, padding, 2)" },
+    jvp: "linear",
     doc: "What lies beside the edge, mirrored, around the last 2 dimensions.",
   },
   {
@@ -41,6 +43,7 @@ export const ops = [
     impl: "sampling.reflectionPad3d",
     node: "ReflectionPad3DBackward0",
     grad: { self: "reflectionPadBackward(grad, self.shape, padding, 3)" },
+    jvp: "linear",
     doc: "What lies beside the edge, mirrored, around the last 3 dimensions.",
   },
   {
@@ -50,6 +53,7 @@ export const ops = [
     impl: "sampling.replicationPad1d",
     node: "ReplicationPad1DBackward0",
     grad: { self: "replicationPadBackward(grad, self.shape, padding, 1)" },
+    jvp: "linear",
     doc: "The elements at the edge around the last dimension.",
   },
   {
@@ -59,6 +63,7 @@ export const ops = [
     impl: "sampling.replicationPad2d",
     node: "ReplicationPad2DBackward0",
     grad: { self: "replicationPadBackward(grad, self.shape, padding, 2)" },
+    jvp: "linear",
     doc: "The elements at the edge around the last 2 dimensions.",
   },
   {
@@ -68,6 +73,7 @@ export const ops = [
     impl: "sampling.replicationPad3d",
     node: "ReplicationPad3DBackward0",
     grad: { self: "replicationPadBackward(grad, self.shape, padding, 3)" },
+    jvp: "linear",
     doc: "The elements at the edge around the last 3 dimensions.",
   },
   {
@@ -77,6 +83,7 @@ export const ops = [
     impl: "sampling.upsampleNearest1d",
     node: "UpsampleNearest1DBackward0",
     grad: { self: "nearestBackward(grad, self.shape, false, outputSize, scales, 1)" },
+    jvp: "linear",
     doc: "The nearest element for each of a result of another size.",
   },
   {
@@ -86,6 +93,7 @@ export const ops = [
     impl: "sampling.upsampleNearest2d",
     node: "UpsampleNearest2DBackward0",
     grad: { self: "nearestBackward(grad, self.shape, false, outputSize, scales, 2)" },
+    jvp: "linear",
     doc: "The nearest element for each of a result of another size.",
   },
   {
@@ -95,6 +103,7 @@ export const ops = [
     impl: "sampling.upsampleNearest3d",
     node: "UpsampleNearest3DBackward0",
     grad: { self: "nearestBackward(grad, self.shape, false, outputSize, scales, 3)" },
+    jvp: "linear",
     doc: "The nearest element for each of a result of another size.",
   },
   {
@@ -104,6 +113,7 @@ export const ops = [
     impl: "sampling.upsampleNearestExact1d",
     node: "UpsampleNearestExact1DBackward0",
     grad: { self: "nearestBackward(grad, self.shape, true, outputSize, scales, 1)" },
+    jvp: "linear",
     doc: "The nearest element for each of a result of another size.",
   },
   {
@@ -113,6 +123,7 @@ export const ops = [
     impl: "sampling.upsampleNearestExact2d",
     node: "UpsampleNearestExact2DBackward0",
     grad: { self: "nearestBackward(grad, self.shape, true, outputSize, scales, 2)" },
+    jvp: "linear",
     doc: "The nearest element for each of a result of another size.",
   },
   {
@@ -122,6 +133,7 @@ export const ops = [
     impl: "sampling.upsampleNearestExact3d",
     node: "UpsampleNearestExact3DBackward0",
     grad: { self: "nearestBackward(grad, self.shape, true, outputSize, scales, 3)" },
+    jvp: "linear",
     doc: "The nearest element for each of a result of another size.",
   },
   {
@@ -131,6 +143,7 @@ export const ops = [
     impl: "sampling.upsampleLinear1d",
     node: "UpsampleLinear1DBackward0",
     grad: { self: "meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 1)" },
+    jvp: "linear",
     doc: "Means of neighbours for each element of a result of another size.",
   },
   {
@@ -140,6 +153,7 @@ export const ops = [
     impl: "sampling.upsampleBilinear2d",
     node: "UpsampleBilinear2DBackward0",
     grad: { self: "meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 2)" },
+    jvp: "linear",
     doc: "Means of neighbours for each element of a result of another size.",
   },
   {
@@ -149,6 +163,7 @@ export const ops = [
     impl: "sampling.upsampleTrilinear3d",
     node: "UpsampleTrilinear3DBackward0",
     grad: { self: "meansBackward(grad, self.shape, false, outputSize, alignCorners, scales, 3)" },
+    jvp: "linear",
     doc: "Means of neighbours for each element of a result of another size.",
   },
   {
@@ -158,6 +173,7 @@ export const ops = [
     impl: "sampling.upsampleBicubic2d",
     node: "UpsampleBicubic2DBackward0",
     grad: { self: "meansBackward(grad, self.shape, true, outputSize, alignCorners, scales, 2)" },
+    jvp: "linear",
     doc: "Means of neighbours for each element of a result of another size.",
   },
   {
@@ -167,6 +183,7 @@ export const ops = [
     impl: "sampling.imageSample",
     node: "UpsampleBackward0",
     grad: { self: "imageSampleBackward(grad, self.shape, mode, front, scales, dims)" },
+    jvp: "linear",
     doc: "Any of these.",
   },
   {
@@ -177,6 +194,7 @@ export const ops = [
     impl: "sampling.imageSampleBackward",
     node: "UpsampleBackwardBackward0",
     grad: { grad_output: "imageSampleAgain(grad, gradOutput.shape, mode, front, scales, dims)" },
+    jvp: "linear",
     doc: "The gradient of any of these.",
   },
   {

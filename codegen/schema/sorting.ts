@@ -19,6 +19,7 @@ export const ops = [
     impl: "sorting.sort",
     node: "SortBackward0",
     grad: grad,
+    jvp: { self: "sortedTangent(tangent, dim, result1)" },
     doc:
       "The elements in order along a dimension, and where each was. NaN is the greatest value. Equal " +
       "elements keep their order.",
@@ -35,6 +36,7 @@ export const ops = [
     impl: "sorting.sortStable",
     node: "SortBackward1",
     grad: grad,
+    jvp: { self: "sortedTangent(tangent, dim, result1)" },
     doc: "As `sort`; every sort here is stable.",
     example: "tensor([2, 1, 2]).sort({ stable: true, descending: true }).indices // tensor([0, 2, 1])",
   },
@@ -70,6 +72,7 @@ export const ops = [
     impl: "sorting.topk",
     node: "TopkBackward0",
     grad: grad,
+    jvp: { self: "sortedTangent(tangent, dim, result1)" },
     doc:
       "The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal " +
       "ones the first.",

@@ -42,6 +42,7 @@ export const ops = [
       "The logarithm of the sum of the exponentials over one or several dimensions, computed without overflow. " +
       "Integers and bools give the default float dtype.",
     grad: { self: "logsumexpBackward(grad, self, result, dim, keepdim)" },
+    jvp: "reduction",
     throws: ["IndexError for a dimension out of range", "RuntimeError for an `out` of integers or bools"],
     example: "tensor([0, 0]).logsumexp(0) // tensor(0.6931)",
   },
@@ -96,6 +97,7 @@ export const ops = [
       "The sum over one or several dimensions, all of them without a dimension; elements that are no " +
       "numbers count as 0.",
     grad: { self: "nansumBackward(grad, self, dim, keepdim)" },
+    jvp: "reduction",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([1, NaN, 2]).nansum() // tensor(3.)",
   },
@@ -136,6 +138,7 @@ export const ops = [
     doc: "The element in the middle of all, the lower one of two; NaN if there is one.",
     throws: ["NotImplementedError for bools and complex tensors"],
     example: "tensor([3, 1, 2, 9]).median() // tensor(2.)",
+    jvp: "reduction",
   },
   {
     ...picked,
@@ -148,6 +151,7 @@ export const ops = [
     node: "MedianBackward1",
     doc: "The elements in the middle along a dimension, the lower one of two, and where they are; NaN if there is one.",
     example: "tensor([[3, 1, 2], [9, 7, 8]]).median(1).values // tensor([2., 8.])",
+    jvp: { self: "selectedTangent(tangent, dim, result1, keepdim)" },
   },
   {
     ...ofAll,
@@ -159,6 +163,7 @@ export const ops = [
     doc: "As `median` of the elements that are numbers.",
     throws: ["NotImplementedError for bools and complex tensors"],
     example: "tensor([3, NaN, 1, 2]).nanmedian() // tensor(2.)",
+    jvp: "reduction",
   },
   {
     ...picked,
@@ -170,6 +175,7 @@ export const ops = [
     node: "NanmedianBackward1",
     doc: "As `median` along a dimension, of the elements that are numbers.",
     example: "tensor([[3, NaN, 2]]).nanmedian(1).values // tensor([2.])",
+    jvp: { self: "selectedTangent(tangent, dim, result1, keepdim)" },
   },
   {
     ...picked,
@@ -181,6 +187,7 @@ export const ops = [
     doc: "The most frequent element along a dimension, the least of several, and where it is last.",
     throws: ["NotImplementedError for complex tensors"],
     example: "tensor([3, 1, 3, 2]).mode().values // tensor(3.)",
+    jvp: { self: "selectedTangent(tangent, dim, result1, keepdim)" },
   },
   {
     ...picked,
@@ -193,6 +200,7 @@ export const ops = [
     doc: "The `k`-th smallest element along a dimension, counted from one, and where it is.",
     throws: ["RuntimeError for a `k` out of range", "NotImplementedError for bools and complex tensors"],
     example: "tensor([3, 1, 4, 1, 5]).kthvalue(3).values // tensor(3.)",
+    jvp: { self: "selectedTangent(tangent, dim, result1, keepdim)" },
   },
   {
     name: "bincount",

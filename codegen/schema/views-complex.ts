@@ -12,6 +12,7 @@ export const ops = [
     impl: "views_dtype.viewAsReal",
     node: "ViewAsRealBackward0",
     grad: { self: "grad.contiguous().viewAsComplex()" },
+    jvp: { self: "asRealTangent(tangent)" },
     doc: "A complex tensor as pairs of reals in a new last dimension.",
     throws: ["TypeError for tensors that are not complex"],
     example: "tensor([new Complex(1, 2)]).viewAsReal() // tensor([[1., 2.]])",
@@ -23,6 +24,7 @@ export const ops = [
     impl: "views_dtype.viewAsComplex",
     node: "ViewAsComplexBackward0",
     grad: { self: "grad.contiguous().resolveConj().viewAsReal()" },
+    jvp: { self: "tangent.contiguous().viewAsComplex()" },
     doc: "Pairs of reals in the last dimension as complex numbers.",
     example: "tensor([[1, 2]]).viewAsComplex() // tensor([1.+2.j])",
   },
@@ -62,6 +64,7 @@ export const ops = [
     impl: "views_dtype.conjView",
     node: "ConjBackward0",
     grad: { self: "conj(grad)" },
+    jvp: { self: "conj(tangent)" },
     doc: "The conjugate view.",
   },
   {
@@ -73,6 +76,7 @@ export const ops = [
     impl: "views_dtype.negView",
     node: "NegViewBackward0",
     grad: { self: "grad.neg()" },
+    jvp: { self: "tangent.neg()" },
     doc: "The negative view.",
   },
   {

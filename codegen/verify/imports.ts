@@ -91,6 +91,8 @@ export function roomOf(file: string): string | undefined {
   if (file === "generated/texts.ts") return "tensor";
   // What the registration file gives to the rooms below operators.
   if (file === "generated/late.ts") return "install";
+  // Tangents are of the transforms alone.
+  if (file === "generated/tangents.ts") return "func";
   if (file.startsWith("generated/")) return "generated";
   if (/^src\/(index|install)\.ts$/.test(file)) return posix.basename(file, ".ts");
   const [, room] = /^src\/([^/]+)\//.exec(file) ?? [];

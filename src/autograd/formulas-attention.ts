@@ -41,8 +41,35 @@ function joinedHeads(grad: Tensor, like: Tensor): Tensor {
   return grad.view([b, h, (grad._shape[1] as number) / h, n, e]).sum(2);
 }
 
+/** How much each query takes of each key. */
+function powersOf(query: Tensor, keys: Tensor, mask: Optional, causal: boolean, scale: number): Tensor {
+  let scores = query.matmul(keys.mT).mul(scale);
+  if (mask !== null) scores = scores.add(additiveMask(mask, query).to(query.dtype));
+  if (causal) {
+    const seen = causalMask(query, query._shape[2] as number, keys._shape[2] as number);
+    scores = scores.maskedFill(seen.logicalNot(), -Infinity);
+  }
+  return safeSoftmax(scores);
+}
+
+/** Attention with recorded operators. */
+export function attentionByOperators(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  mask: Optional,
+  causal: boolean,
+  scale: number,
+): Tensor {
+  const wide = query.dtype.itemsize < 4 ? float32 : query.dtype;
+  const [q, k, v] = [query, key, value].map((t) => t.to(wide)) as [Tensor, Tensor, Tensor];
+  const heads = q._shape[1] as number;
+  const [keys, values] = [repeatedHeads(k, heads), repeatedHeads(v, heads)];
+  return powersOf(q, keys, mask, causal, scale).matmul(values).to(query.dtype);
+}
+
 /** The gradients of queries, keys and values with recorded operators. */
-function attentionGradients(
+export function attentionGradients(
   grad: Tensor,
   query: Tensor,
   key: Tensor,
@@ -55,13 +82,7 @@ function attentionGradients(
   const [g, q, k, v] = [grad, query, key, value].map((t) => t.to(wide)) as [Tensor, Tensor, Tensor, Tensor];
   const heads = q._shape[1] as number;
   const [keys, values] = [repeatedHeads(k, heads), repeatedHeads(v, heads)];
-  let scores = q.matmul(keys.mT).mul(scale);
-  if (mask !== null) scores = scores.add(additiveMask(mask, q).to(wide));
-  if (causal) {
-    const seen = causalMask(q, q._shape[2] as number, k._shape[2] as number);
-    scores = scores.maskedFill(seen.logicalNot(), -Infinity);
-  }
-  const powers = safeSoftmax(scores);
+  const powers = powersOf(q, keys, mask, causal, scale);
   const slopes = g.matmul(values.mT);
   const inner = slopes
     .sub(slopes.mul(powers).sum(-1, { keepdim: true }))

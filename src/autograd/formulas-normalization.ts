@@ -138,7 +138,7 @@ export function layerNormBackward(
   return pick(O.native_layer_norm_backward(grad, input, shape, mean, rstd, weight, bias, eps, x, w, b), needs);
 }
 
-const dtypeOf = (input: Tensor, weight: Optional, bias: Optional): DType => (weight ?? bias ?? input).dtype;
+export const dtypeOf = (input: Tensor, weight: Optional, bias: Optional): DType => (weight ?? bias ?? input).dtype;
 
 /** The gradients of gradients: what the results' ones say of the gradient, the input and the weight. */
 function again(
@@ -230,7 +230,7 @@ export function groupNormDoubleBackward(
 }
 
 /** Those of channels, the parameters' in one dimension. */
-function ofChannels(
+export function ofChannels(
   grad: Tensor,
   input: Tensor,
   weight: Optional,

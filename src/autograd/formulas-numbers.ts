@@ -17,11 +17,11 @@ export function acoshBackward(grad: Tensor, self: Tensor): Tensor {
 }
 
 /** No slope where the argument was brought to a bound, and none that is a number outside of 0 and 1. */
-export function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
+export function logitBackward(grad: Tensor, self: Tensor, eps: number | null, recorded = gradMode.enabled): Tensor {
   const run = self.mul(self.neg().add(1));
   const low = eps === null || eps < 0 ? 0 : eps;
   // torch's kernel and what it records differ for a NaN.
-  const outside = gradMode.enabled
+  const outside = recorded
     ? self
         .ge(low)
         .logicalAnd(self.le(1 - low))

@@ -6,13 +6,13 @@ import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 
 /** How many factors are zero; null where no number can be read, as on the meta device and for one example of many. */
-function zerosIn(x: Tensor): number | null {
+export function zerosIn(x: Tensor): number | null {
   if (!x.device.computes || batchOf(x) !== null) return null;
   return x._numel === 0 ? 0 : Number(x.detach().eq(0).sum().item());
 }
 
 /** At each place the product of all that comes before it along a dimension. */
-function productBefore(x: Tensor, dim: number): Tensor {
+export function productBefore(x: Tensor, dim: number): Tensor {
   const one = x.newOnes(x._shape.with(dim, 1));
   return O.cat([one, x.narrow(dim, 0, (x._shape[dim] as number) - 1)], dim).cumprod(dim);
 }

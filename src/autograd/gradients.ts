@@ -113,16 +113,34 @@ export function asStridedBackward(grad: Tensor, base: Region, view: Region): Ten
   const shape = view.shape.filter((_, d) => kept[d]);
   const strides = view.strides.filter((_, d) => kept[d]);
   let flat = grad.newZeros([size]);
-  const places = (s: readonly number[], k: readonly number[], at: number): Tensor =>
-    views.asStrided(counting(size, grad.device), s, k, at).reshape([-1]);
   if (mayOverlap({ _shape: shape, _strides: strides })) {
-    flat.scatterAdd_(0, places(shape, strides, viewAt), summed.reshape([-1]));
+    flat.scatterAdd_(0, placesOf(size, { shape, strides, offset: viewAt }, grad.device), summed.reshape([-1]));
   } else flat.asStrided(shape, strides, viewAt).copy_(summed);
   if (mayOverlap({ _shape: base.shape, _strides: base.strides })) {
-    const at = places(base.shape, base.strides, baseAt);
+    const at = placesOf(size, { ...base, offset: baseAt }, grad.device);
     flat = flat.div(grad.newZeros([size]).scatterAdd_(0, at, grad.newOnes(at._shape)));
   }
   return flat.asStrided(base.shape, base.strides, baseAt);
+}
+
+/** Which of `size` elements a region has, one after the other. */
+function placesOf(size: number, { shape, strides, offset }: Region, device: Device): Tensor {
+  return views.asStrided(counting(size, device), shape, strides, offset).reshape([-1]);
+}
+
+/** The tangent of a strided view of its base, whose own has another layout. */
+export function stridedTangent(tangent: Tensor, base: Region, view: Region): Tensor {
+  if (tangent._numel === 0 || view.shape.includes(0)) return tangent.newZeros(view.shape);
+  const low = Math.min(base.offset, view.offset);
+  const [baseAt, viewAt] = [base.offset - low, view.offset - low];
+  let flat = tangent.newZeros([Math.max(baseAt + reachOf(base), viewAt + reachOf(view))]);
+  if (mayOverlap({ _shape: base.shape, _strides: base.strides })) {
+    // What the base holds several times is the mean of what stands there.
+    const at = placesOf(flat._numel, { ...base, offset: baseAt }, tangent.device);
+    const counts = flat.scatterAdd(0, at, tangent.newOnes(at._shape));
+    flat = flat.scatterAdd(0, at, tangent.reshape([-1])).div(counts.maskedFill(counts.eq(0), 1));
+  } else flat.asStrided(base.shape, base.strides, baseAt).copy_(tangent);
+  return flat.asStrided(view.shape, view.strides, viewAt);
 }
 
 function counting(n: number, device: Device): Tensor {

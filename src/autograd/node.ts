@@ -105,6 +105,20 @@ export abstract class Node implements GradientNode {
   }
 }
 
+/** The names of operators, by the classes of their nodes that were made. */
+const operators = new Map<unknown, string>();
+
+/** Says which operator a class of nodes is of. */
+export function named<C>(made: C, operator: string): C {
+  operators.set(made, operator);
+  return made;
+}
+
+/** The operator that a node was made for; undefined for one that no formula describes. */
+export function operatorOf(node: Node): string | undefined {
+  return operators.get(node.constructor);
+}
+
 export function freedError(): never {
   throw texts.graphFreed(undefined);
 }

@@ -1,8 +1,9 @@
 /** A function that was called for its derivatives: fresh inputs, what it gave, and products with its Jacobian. */
+import { ones } from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { run } from "../autograd/engine.ts";
 import { accumulatorOf, edgeOf } from "../autograd/history.ts";
-import { AccumulateGrad, type Node } from "../autograd/node.ts";
+import { AccumulateGrad, type Node, type OutputMeta } from "../autograd/node.ts";
 import { transforming } from "../autograd/transforming.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { detach } from "../dispatch/views.ts";
@@ -60,12 +61,9 @@ export class Differentiated {
     return this.bases.example(fresh);
   }
 
-  /**
-   * Another leaf, of the sizes of all examples. Formulas are linear in it, but some of them have a case of their own
-   * for gradients of zero.
-   */
-  dummy(base: Tensor): Tensor {
-    const fresh = base.newOnes(base._shape);
+  /** Another leaf. Formulas are linear in it, but some of them have a case of their own for gradients of zero. */
+  dummy({ shape, dtype, device }: OutputMeta): Tensor {
+    const fresh = ones(shape, dtype, device, false);
     fresh._requiresGrad = true;
     owners.set(accumulatorOf(fresh), this);
     return fresh;

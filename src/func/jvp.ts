@@ -1,15 +1,13 @@
-/**
- * Products of the Jacobian of a function with tangents: `jvp`. A vector-Jacobian product is linear in the vector, so
- * that its own is the product wanted: no operator needs a rule for it.
- */
+/** Products of the Jacobian of a function with tangents: `jvp`, through the graph that the function recorded. */
 import * as texts from "../../generated/texts.ts";
-import { gradMode } from "../dispatch/mode.ts";
+import { gradMode, gradModes } from "../dispatch/mode.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { Differentiated, leavesOf, mapLeaves } from "./differentiate.ts";
 import { type Fn, freshArguments, withAux } from "./grad.ts";
+import { pathsBetween, pushedThrough } from "./push.ts";
 import { flatten, structureText } from "./pytree.ts";
 import { FUNCTIONS } from "./signatures.ts";
 import { outputsOf, structureOf } from "./vjp.ts";
@@ -28,16 +26,8 @@ export interface JvpOptions<H extends boolean = boolean> {
 export interface Pushforward {
   readonly output: unknown;
   readonly aux: unknown;
-  /** The product with a tangent for each tensor that is differentiated. */
-  readonly push: (tangents: readonly Tensor[]) => unknown;
-}
-
-/** Which outputs depend on which inputs, in a graph that can be gone through once more. */
-function transposed(d: Differentiated, outputs: readonly Tensor[]) {
-  const dummies = outputs.map((y) => d.dummy(y));
-  const pulled = d.pull(outputs, dummies, d.inputs, { createGraph: true, retainGraph: true });
-  const places = pulled.flatMap((g, i) => (g === null ? [] : [i]));
-  return { dummies, places, roots: places.map((i) => pulled[i] as Tensor) };
+  /** The product with a tangent for each tensor that is differentiated; the last one lets the graph go. */
+  readonly push: (tangents: readonly Tensor[], last?: boolean) => unknown;
 }
 
 /** Calls a function inside of `around`; products are with respect to the arguments at `argnums`, or to all. */
@@ -63,13 +53,14 @@ export function pushforwardOf(
   const examples = outputsOf(API, output);
   const outputs = examples.map((t) => d.output(t));
   const out = d.leadsOut(outputs);
-  const { dummies, places, roots } = transposed(d, outputs);
-  const push = (tangents: readonly Tensor[]): unknown => {
+  const paths = pathsBetween(d.inputs, outputs);
+  const push = (tangents: readonly Tensor[], last = false): unknown => {
     const starts = tangents.map((t) => d.tangent(t));
     const createGraph = gradMode.enabled && (out || d.leadsOut(starts));
-    const kept = places.map((i) => starts[i] as Tensor);
-    const found = d.pull(roots, kept, dummies, { createGraph, retainGraph: true });
-    if (strict && found.includes(null)) throw texts.jvpIndependent(undefined);
+    if (strict && paths.ends.includes(null)) throw texts.jvpIndependent(undefined);
+    const found = gradModes.run(createGraph, "jvp", () =>
+      pushedThrough(paths, starts, (meta) => d.dummy(meta), last && !out),
+    );
     let at = 0;
     return mapLeaves(output, () => d.result(found[at] ?? null, outputs[at++] as Tensor));
   };
@@ -142,6 +133,6 @@ export function jvp(...given: unknown[]): unknown {
   checkPrimals(from);
   checkTangents(from as Tensor[], to);
   const { output, aux, push } = pushforwardOf(fn, args, null, isDict(options) ? options : {});
-  const change = push(to);
+  const change = push(to, true);
   return options.hasAux === true ? [output, change, aux] : [output, change];
 }

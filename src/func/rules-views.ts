@@ -1,5 +1,6 @@
 /** Views: sizes get the batch in front, dimensions count on behind it. */
 import * as O from "../../generated/ops.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { exampleOf, standFor } from "../tensor/batched.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import type { Call, Rule } from "./call.ts";
@@ -31,6 +32,27 @@ const ofNumbers =
 
 const onesOf = (t: Tensor): number[] => t._shape.flatMap((n, d) => (d > 0 && n === 1 ? [d] : []));
 
+/** How many elements of a storage a geometry reaches over. */
+const reach = (shape: readonly number[], strides: readonly number[]): number =>
+  shape.reduce((n, size, d) => n + (size - 1) * (strides[d] as number), 1);
+
+/**
+ * Examples that are alike are the same elements, and would share one gradient through them: where one is wanted each
+ * gets its own, unless the view reads beyond those.
+ */
+function stridedOf(t: Tensor, size: readonly number[], stride: readonly number[], offset: number | null): Tensor {
+  const [n, ...shape] = t._shape as [number, ...number[]];
+  const [step, ...strides] = t._strides as [number, ...number[]];
+  const at = (offset ?? t._offset) - t._offset;
+  const span = reach(shape, strides);
+  const inside = at >= 0 && at + reach(size, stride) <= span;
+  if (step !== 0 || n < 2 || t._numel === 0 || !inside || !gradMode.enabled || !requiresGrad(t)) {
+    return O.as_strided(t, [n, ...size], [step, ...stride], offset);
+  }
+  const own = t.newEmptyStrided(t._shape, [span, ...strides]).copy_(t);
+  return O.as_strided(own, [n, ...size], [span, ...stride], at);
+}
+
 const VIEWS: Readonly<Record<string, View>> = {
   view_as_real: (t) => O.view_as_real(t),
   view_as_complex: (t) => O.view_as_complex(t),
@@ -43,8 +65,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   "view.dtype": (t, _, [dtype]) => O.view_dtype(t, dtype),
   expand: (t, _, [size, implicit]) =>
     O.expand(padded(t, 1, size.length + 1), [t._shape[0] as number, ...size], implicit),
-  as_strided: (t, _, [size, stride, offset]) =>
-    O.as_strided(t, [t._shape[0] as number, ...size], [t._strides[0] as number, ...stride], offset),
+  as_strided: (t, _, [size, stride, offset]) => stridedOf(t, size, stride, offset),
   t: (t, rank) => (rank < 2 ? O.alias(t) : rank === 2 ? O.transpose(t, 1, 2) : O.t(t)),
   transpose: ofNumbers((t, rank, [a, b]) => O.transpose(t, one(a, rank), one(b, rank))),
   permute: (t, rank, [order]) => O.permute(t, [0, ...order.map((d: number) => one(d, rank))]),

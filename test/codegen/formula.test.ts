@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { Project } from "ts-morph";
 import { planOf } from "../../codegen/emit/nodes.ts";
+import { emitTangents } from "../../codegen/emit/tangents.ts";
 import { formulasOf } from "../../codegen/model/formula.ts";
 import { exportedLiteral } from "../../codegen/model/literal.ts";
 import { camel, type Model, type Op, toOp } from "../../codegen/model/load.ts";
@@ -10,14 +11,15 @@ import type { ArgSchema, OpSchema } from "../../codegen/model/types.ts";
 
 const project = new Project({ useInMemoryFileSystem: true });
 const where = project.createSourceFile("schema.ts", "export const ops = [];").getStatements()[0] as never;
-const model = { formulaHelpers: ["scaled", "other"] } as unknown as Model;
+const model = { formulaHelpers: ["scaled", "other"], tangentHelpers: ["bent"] } as unknown as Model;
 
 const ARGS = { self: "Tensor", weight: "Tensor?", all: "TensorList", by: "Scalar", mixed: "Tensor|Scalar" } as const;
 
 function op(grad: Record<string, string>, changes: object = {}): Op {
   const args: Record<string, ArgSchema> = { ...ARGS };
   const base = { name: "thing", kind: "op", impl: "a.b", batch: "whole", variants: [], doc: "A thing.", node: "Thing" };
-  return toOp({ ...base, args, grad, ...changes } as unknown as OpSchema, where, "schema");
+  const jvp = "transpose";
+  return toOp({ ...base, jvp, args, grad, ...changes } as unknown as OpSchema, where, "schema");
 }
 
 const formula = (text: string, changes: object = {}) => formulasOf(op({ self: text }, changes), model)[0]!;
@@ -111,6 +113,36 @@ describe("what is refused", () => {
   }
 });
 
+describe("formulas of tangents", () => {
+  const emit = (grad: Record<string, string>, jvp: unknown, changes: object = {}) => {
+    const one = op(grad, { jvp, args: { self: "Tensor", weight: "Tensor?", by: "Scalar" }, ...changes });
+    return emitTangents({ ...model, ops: [one] });
+  };
+
+  test("each operand's part is added", () => {
+    const text = emit({ self: "grad.mul(weight)", weight: "grad.mul(self)" }, "multilinear");
+    expect(text).toContain("sum = T.plus(sum, O.thing(tangent, weight, by));");
+    expect(text).toContain("sum = T.plus(sum, O.thing(self, tangent, by));");
+    expect(emit({ self: "grad" }, { self: "bent(tangent, outputs)" })).toContain("return T.bent(tangent, outputs);");
+    expect(emit({ self: "grad" }, "zero")).toContain("return T.nothing;");
+    expect(emit({ self: "grad" }, "transpose")).not.toContain("push_thing");
+  });
+
+  test("what is not saved cannot be read", () => {
+    const unsaved = '"jvp" reads "weight", which its gradients do not save';
+    expect(() => emit({ self: "grad" }, "linear")).toThrow(`op "thing": ${unsaved}`);
+    expect(() => emit({ self: "grad", weight: "grad.mul(self)" }, { self: "bent(tangent, weight)" })).toThrow(unsaved);
+    expect(() => emit({ self: "grad" }, { self: "tangent.mul(result)" })).toThrow('"jvp" reads result 0');
+    expect(() => emit({ self: "grad" }, { self: "bent(colour)" })).toThrow('unknown name "colour"');
+    expect(() => emit({ self: "grad" }, { self: "grad" })).toThrow('unknown name "grad"');
+    expect(() => emit({ self: "grad" }, { weight: "tangent" })).toThrow('tangent of "weight", which has no gradient');
+  });
+
+  test("an operator that says nothing is refused", () => {
+    expect(() => op({ self: "grad" }, { jvp: undefined })).toThrow('op "thing": needs "jvp"');
+  });
+});
+
 describe("the plan of a node", () => {
   const plan = (grad: Record<string, string>, changes: object = {}) => {
     const p = planOf(op(grad, changes), model)!;
@@ -135,6 +167,12 @@ describe("the plan of a node", () => {
   test("results of all formulas, once", () => {
     const two = { results: ["a", "b"] };
     expect(plan({ self: "grad.mul(result1)", weight: "scaled(result0, result1)" }, two).results).toEqual([0, 1]);
+  });
+
+  test("plain arguments that tangents read are saved, tensors are not", () => {
+    expect(plan({ self: "grad" }, { jvp: { self: "bent(tangent, by)" } }).values).toEqual(["by"]);
+    expect(plan({ self: "grad" }, { jvp: { self: "bent(tangent, weight)" } }).values).toEqual([]);
+    expect(plan({ self: "grad" }, { jvp: "linear" }).values).toEqual(["by"]);
   });
 
   test("none without formulas", () => {

@@ -15,6 +15,7 @@ if (writing && process.env.CI) throw new Error("golden files are written by hand
 const code: Code = {
   implemented: null,
   batchRules: null,
+  tangentHelpers: ["braided", "chosen"],
   formulaHelpers: ["scaled", "dimBackward", "zerosOf", "placed", "joined", "unbraided"],
   arities: new Map([
     ["lights.dimBy", 5],

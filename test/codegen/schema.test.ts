@@ -42,7 +42,7 @@ const UNARY: OpSchema = {
 };
 
 const read = (changes: object): Op => toOp({ ...UNARY, ...changes } as OpSchema, where, "schema");
-const op = { kind: "op", impl: "reduce.sum", kernels: undefined, promote: undefined } as const;
+const op = { kind: "op", impl: "reduce.sum", jvp: "linear", kernels: undefined, promote: undefined } as const;
 
 const ENTRIES: readonly [changes: object, message: string][] = [
   [{ colour: "red" }, 'unknown field "colour"'],
@@ -204,14 +204,17 @@ test("the schema holds literal data", () => {
 test("rules for transforms follow from kind and roles, or are written", () => {
   expect(read({}).transforms).toEqual({
     batch: "broadcast",
-    jvp: "double vjp",
+    jvp: "pointwise",
     decompose: { refused: "a kernel of its own computes it" },
   });
   expect(read({ ...op, args: { self: "Tensor", dim: "Dim" } }).transforms.batch).toBe("dims");
-  expect(read({ ...op, grad: "none", batch: "each" }).transforms).toMatchObject({
+  expect(read({ ...op, jvp: undefined, grad: "none", batch: "each" }).transforms).toMatchObject({
     batch: "each",
     jvp: { refused: "its results have no gradient" },
   });
+  expect(read({ ...op, batch: "whole" }).transforms.jvp).toBe("linear");
+  expect(read({ jvp: { self: "tangent" } }).transforms.jvp).toBe("formula");
+  expect(() => read({ ...op, jvp: undefined, batch: "whole" })).toThrow('op "thing": needs "jvp"');
   const random = read({ ...op, args: { self: "Tensor", generator: "Generator?" } }).transforms.batch;
   expect(random).toBe("random");
   for (const one of model.ops) {

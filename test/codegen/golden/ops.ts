@@ -80,6 +80,7 @@ export const ops = [
     impl: "lights.crowd",
     node: "CrowdBackward0",
     grad: { self: "grad.expand(self.shape)" },
+    jvp: "linear",
     doc: "All elements in one.",
   },
   {
@@ -94,6 +95,7 @@ export const ops = [
     nonDifferentiable: [1],
     node: "CrowdBackward1",
     grad: { self: "placed(grad, result1, self.shape, keepdim)" },
+    jvp: { self: "chosen(tangent, result1, dim, outputs)" },
     doc: "The elements along dimensions in one, and where they were.",
   },
   {
@@ -115,6 +117,7 @@ export const ops = [
     listResult: true,
     node: "ShardsBackward0",
     grad: { self: "joined(grads, self.shape)" },
+    jvp: { self: "O.shards(tangent, outputs[0].shape)" },
     doc: "Parts of it.",
   },
   {
@@ -139,6 +142,7 @@ export const ops = [
     impl: "lights.moveTo",
     node: "torch::autograd::MoveBackward",
     grad: { self: "grad" },
+    jvp: { self: "tangent" },
     doc: "Elsewhere.",
   },
   {
@@ -172,6 +176,7 @@ export const ops = [
     impl: "lights.braid",
     node: "BraidBackward0",
     grad: { tensors: "unbraided(grad, tensors.shape, dim)" },
+    jvp: { tensors: "braided(tangents, tensors.shape, dim)" },
     doc: "Tensors, one strand each.",
   },
   {
@@ -221,6 +226,7 @@ export const ops = [
     args: { self: "Tensor", index: "Tensor|Index", others: "Tensor?[]", type: "DType" },
     variants: ["function", "method"],
     grad: { self: "grad" },
+    jvp: "zero",
     node: "PickBackward0",
     impl: "lights.pick",
     doc: "Some of them.",
@@ -232,6 +238,7 @@ export const ops = [
     args: { self: "Tensor", tensors: "TensorList" },
     variants: ["function", "inplace"],
     grad: { self: "grad.mul(self)", tensors: "unbraided(grad, tensors)" },
+    jvp: "transpose",
     node: "AddBraidBackward0",
     impl: "lights.addBraid",
     doc: "A braid on top.",
@@ -313,6 +320,7 @@ export const ops = [
     batch: "each",
     node: "PlaitBackward0",
     grad: { self: "grads", middle: "joined(grads)", other: "unbraided(grads, other, width)" },
+    jvp: "transpose",
     doc: "Gives a list, with gradients of two lists and what stands between them.",
   },
 ] as const satisfies readonly OpSchema[];
