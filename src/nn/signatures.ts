@@ -228,11 +228,11 @@ export const FORWARD = {
   PixelUnshuffle: "input:tensor",
   Unflatten: "input:tensor",
   Upsample: "input:tensor",
-  GRU: "input:tensor hx?:tensor?",
+  GRU: "input:tensorOrPacked hx?:tensor?",
   GRUCell: "input:tensor hx?:tensor?",
-  LSTM: "input:tensor hx?:notDict",
+  LSTM: "input:tensorOrPacked hx?:notDict",
   LSTMCell: "input:tensor hx?:notDict",
-  RNN: "input:tensor hx?:tensor?",
+  RNN: "input:tensorOrPacked hx?:tensor?",
   RNNCell: "input:tensor hx?:tensor?",
   HuberLoss: LOSS,
   InstanceNorm1d: "input:tensor",
@@ -331,6 +331,23 @@ export const DICT = {
   items: "",
 };
 
+/** The class of packed sequences. */
+export const PACKED = {
+  constructor: "data:notDict batchSizes?:tensor? sortedIndices?:tensor? unsortedIndices?:tensor?",
+  cpu: "",
+  double: "",
+  float: "",
+  half: "",
+  long: "",
+  int: "",
+  short: "",
+  char: "",
+  byte: "",
+  pinMemory: "",
+  isPinned: "",
+  toString: "",
+};
+
 const DRAWN = "generator?:generator?";
 const KAIMING = "tensor:tensor | a:number mode:any nonlinearity:string generator:generator";
 
@@ -342,6 +359,13 @@ export const FUNCTIONS = {
   clipGradValue_: "parameters:any clipValue:number foreach?:bool?",
   parametersToVector: "parameters:any",
   vectorToParameters: "vec:any parameters:any",
+  invertPermutation: "permutation:tensor?",
+  packPaddedSequence: "input:tensor lengths:notDict batchFirst?:bool enforceSorted?:bool",
+  packSequence: "sequences:notDict enforceSorted?:bool",
+  padPackedSequence: "sequence:packed batchFirst?:bool paddingValue?:number totalLength?:int?",
+  padSequence: "sequences:notDict batchFirst?:bool paddingValue?:number paddingSide?:string",
+  unpackSequence: "packedSequences:packed",
+  unpadSequence: "paddedSequences:tensor lengths:tensor batchFirst?:bool",
   calculateGain: "nonlinearity:string param?:notDict",
   calculateFanInAndFanOut: "tensor:tensor",
   uniform_: `tensor:tensor a?:number b?:number ${DRAWN}`,

@@ -17,6 +17,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
+export * as rnn from "./packing.ts";
+
 /** A tensor, or several. */
 export type Tensors = Tensor | Iterable<Tensor>;
 

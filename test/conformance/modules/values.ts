@@ -62,7 +62,12 @@ export class Values {
     if ("$fun" in x) return this.program(x.$fun, vars);
     if ("$m" in x) return this.module(x.$m);
     if ("$fn" in x) return named(this.lib, x.$fn);
+    if ("$ps" in x) return new this.lib.nn.utils.rnn.PackedSequence(...this.get(x.$ps, vars));
     throw new Error(`unknown value ${JSON.stringify(x).slice(0, 80)}`);
+  }
+
+  isPacked(x: Any): boolean {
+    return x instanceof this.lib.nn.utils.rnn.PackedSequence;
   }
 
   /** Options by their names here. */
@@ -156,6 +161,7 @@ export class Comparer {
     else if ("$tu" in want) this.list(where, got, want.$tu);
     else if ("$f" in want) this.number(where, got, floatPart(want.$f));
     else if ("$map" in want) this.map(where, got, want.$map);
+    else if ("$ps" in want) this.list(where, this.values.isPacked(got) ? [...got] : got, want.$ps);
     else if (!("$o" in want)) this.f.fail(`${where}: cannot compare ${JSON.stringify(want).slice(0, 60)}`);
   }
 
