@@ -10,11 +10,11 @@ const NUMBERS = { rtol: 1e-4, atol: 1e-5 };
 const isPacked = (lib: Any, x: Any): boolean => x instanceof lib.nn.utils.rnn.PackedSequence;
 
 /** Tensors depth first through lists, dictionaries and packed sequences. */
-function flat(lib: Any, x: Any): Any[] {
+export function flat(lib: Any, x: Any): Any[] {
   if (x instanceof lib.Tensor) return [x];
   if (isPacked(lib, x)) return flat(lib, [...x]);
   if (Array.isArray(x)) return x.flatMap((y) => flat(lib, y));
-  if (typeof x !== "object" || x === null) return [];
+  if (typeof x !== "object" || x === null || !(x instanceof Map || Object.getPrototypeOf(x) === Object.prototype)) return [];
   return (x instanceof Map ? [...x.values()] : Object.values(x)).flatMap((y) => flat(lib, y));
 }
 
@@ -27,7 +27,7 @@ const CODES: Readonly<Record<string, "f32" | "f64" | "c64" | "c128" | "bf16" | "
   float16: "f16",
 };
 
-function cotangent(lib: Any, t: Any, k: number): Any {
+export function cotangent(lib: Any, t: Any, k: number): Any {
   const code = CODES[String(t.dtype).replace("torch.", "")] ?? "f32";
   const n = t.numel();
   if (n === 0) return lib.zerosLike(t.detach());
