@@ -1,7 +1,7 @@
 /** Sequences of different lengths: padded to one length, or packed without what pads them. @torch torch.nn.utils.rnn */
 
 import * as O from "../../generated/ops.ts";
-import { tensor } from "../api/tensor-data.ts";
+import { fromTypedArray, tensor } from "../api/tensor-data.ts";
 import { indexTensor } from "../dispatch/copy.ts";
 import { inOrder } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
@@ -65,13 +65,30 @@ function lengthsOf(t: Tensor): number[] {
   );
 }
 
+/** An int64 vector of positions below 2^31, without an object for each. */
+class Positions {
+  private readonly halves: Int32Array;
+  private at = 0;
+  constructor(readonly count: number) {
+    this.halves = new Int32Array(2 * count);
+  }
+  add(position: number): void {
+    this.halves[this.at] = position;
+    this.at += 2;
+  }
+  tensor(): Tensor {
+    return fromTypedArray(new BigInt64Array(this.halves.buffer));
+  }
+}
+
 /** Rows of a padded batch, step after step, of those that have the step. */
 function places(batchSizes: readonly number[], steps: number, batch: number, batchFirst: boolean): Tensor {
-  const out: bigint[] = [];
-  for (const [t, size] of batchSizes.entries()) {
-    for (let b = 0; b < size && t < steps; b++) out.push(BigInt(batchFirst ? b * steps + t : t * batch + b));
+  const sizes = batchSizes.slice(0, steps);
+  const out = new Positions(sizes.reduce((a, b) => a + b, 0));
+  for (const [t, size] of sizes.entries()) {
+    for (let b = 0; b < size; b++) out.add(batchFirst ? b * steps + t : t * batch + b);
   }
-  return indexTensor(out);
+  return out.tensor();
 }
 
 /** The dimensions behind steps and examples. */
@@ -285,12 +302,13 @@ function padded(list: readonly Tensor[], batchFirst: boolean, value: number, sid
   const sizes = batchFirst ? [list.length, steps] : [steps, list.length];
   const skipped = lengths.map((length) => (side === "left" ? steps - length : 0));
   if (alike) {
-    const rows = lengths.flatMap((length, b) =>
-      Array.from({ length }, (_, i) => i + (skipped[b] as number)).map((t) =>
-        BigInt(batchFirst ? b * steps + t : t * list.length + b),
-      ),
-    );
-    return spread(O.cat(list, 0), indexTensor(rows), steps * list.length, value).view([...sizes, ...rest]);
+    const rows = new Positions(lengths.reduce((x, y) => x + y, 0));
+    for (const [b, length] of lengths.entries()) {
+      for (let i = 0, t = skipped[b] as number; i < length; i++, t++) {
+        rows.add(batchFirst ? b * steps + t : t * list.length + b);
+      }
+    }
+    return spread(O.cat(list, 0), rows.tensor(), steps * list.length, value).view([...sizes, ...rest]);
   }
   const out = O.full([...sizes, ...rest], value, first.dtype, first.device, false);
   for (const [b, t] of list.entries()) {

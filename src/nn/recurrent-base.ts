@@ -5,7 +5,7 @@ import * as O from "../../generated/ops.ts";
 import { pythonFloat } from "../api/number-text.ts";
 import { dropout } from "../autograd/composites-nn.ts";
 import { packedLayer, recurrentLayer, type Stretch } from "../autograd/composites-recurrent.ts";
-import { installChecks } from "../tensor/checks.ts";
+import { installChecks, isDict } from "../tensor/checks.ts";
 import { RuntimeError, ValueError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { tidy } from "../tensor/temporaries.ts";
@@ -286,7 +286,9 @@ export abstract class RecurrentBase extends Module {
           : hx.map((t) => permuted(t, sortedIndices));
       this._requireInput(data, true);
       this._requireStates(states, batch);
-      const [out, ends] = this._run(data, states, stretches);
+      const rows = stretches.reduce((sum, one) => sum + one.steps * one.batch, 0);
+      const taken = rows === data._shape[0] ? data : data.narrow(0, 0, rows);
+      const [out, ends] = this._run(taken, states, stretches);
       return [out, ends.map((t) => permuted(t, unsortedIndices))];
     });
     return [new PackedSequence(output, batchSizes, sortedIndices, unsortedIndices), last];
@@ -303,5 +305,9 @@ export function recurrentSettings(
   given: readonly unknown[],
   more: object = {},
 ): RecurrentSettings {
+  const last = given.at(-1);
+  if (name !== "LSTM" && isDict(last) && "projSize" in last) {
+    throw new ValueError("proj_size argument is only supported for LSTM, not RNN or GRU");
+  }
   return settings<RecurrentSettings>(name, given, { ...DEFAULTS, ...more });
 }

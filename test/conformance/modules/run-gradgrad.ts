@@ -30,7 +30,12 @@ export function runGradgrad(adapter: Adapter, blob: Uint8Array, c: ModuleCase, f
   const gradOutputs = c.hi.map((j: number, i: number) => cotangent(lib, roots[i], j + 1));
   const h = [...lib.autograd.grad(roots, [...x, ...v], { gradOutputs, allowUnused: true })];
   // What a gradient that is constant depends on is the formula's matter: zeros there are as good as nothing.
-  const isZero = (want: Any): boolean => !values.tensor({ ...want.$t, rg: 0 }).ne(0).any().item();
+  const isZero = (want: Any): boolean =>
+    !values
+      .tensor({ ...want.$t, rg: 0 })
+      .ne(0)
+      .any()
+      .item();
   const wanted = c.h.map((want: Any, i: number) => (h[i] === null && want !== null && isZero(want) ? null : want));
   compare.same("h", h, wanted);
 }

@@ -14,7 +14,8 @@ export function flat(lib: Any, x: Any): Any[] {
   if (x instanceof lib.Tensor) return [x];
   if (isPacked(lib, x)) return flat(lib, [...x]);
   if (Array.isArray(x)) return x.flatMap((y) => flat(lib, y));
-  if (typeof x !== "object" || x === null || !(x instanceof Map || Object.getPrototypeOf(x) === Object.prototype)) return [];
+  if (typeof x !== "object" || x === null || !(x instanceof Map || Object.getPrototypeOf(x) === Object.prototype))
+    return [];
   return (x instanceof Map ? [...x.values()] : Object.values(x)).flatMap((y) => flat(lib, y));
 }
 

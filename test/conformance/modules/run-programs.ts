@@ -132,7 +132,12 @@ export class Program extends Values {
 
   private operator(op: string, args: Any[], kw: Record<string, Any>): Any {
     const c = { ...this.c, op, args: args.map(() => 0), kw: {} };
-    const run = { c, adapter: this.adapter, args: () => args, kwargs: () => (Object.keys(kw).length > 0 ? kw : undefined) };
+    const run = {
+      c,
+      adapter: this.adapter,
+      args: () => args,
+      kwargs: () => (Object.keys(kw).length > 0 ? kw : undefined),
+    };
     return plainCall(run as unknown as Run)();
   }
 

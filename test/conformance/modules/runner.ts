@@ -46,7 +46,8 @@ export function runModuleCase(adapter: Adapter, blob: Uint8Array, c: ModuleCase)
     if (program !== undefined) program(adapter, blob, c, f);
     else run?.(new Values(adapter.lib, blob, c, c.fam === "optim" || SHOW_FLOATS.has(c.op)), c, f);
   } catch (error) {
-    if (error instanceof NotApplicable) return { id: c.id, op: c.op, status: "skipped", reasons: [error.message], soft: [] };
+    if (error instanceof NotApplicable)
+      return { id: c.id, op: c.op, status: "skipped", reasons: [error.message], soft: [] };
     f.fail(error instanceof NoSuchOp ? error.message : `runner: ${firstLine(error)}`);
   }
   return { id: c.id, op: c.op, status: f.hard.length > 0 ? "failed" : "passed", reasons: f.hard, soft: f.soft };

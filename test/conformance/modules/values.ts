@@ -207,5 +207,6 @@ export function compareError(error: Any, want: Any, f: Findings): void {
   if (["TypeError", "AttributeError", "AssertionError", "KeyError"].includes(want.type)) return;
   const name = error?.name;
   if (name !== want.type) f.fail(`${name}: ${error?.message} for ${want.type}: ${want.msg}`);
-  else if (![want.msg, ourSpelling(want.msg)].some((text) => String(error.message).startsWith(text))) f.fail(`"${error.message}" for "${want.msg}"`);
+  else if (![want.msg, ourSpelling(want.msg)].some((text) => String(error.message).startsWith(text)))
+    f.fail(`"${error.message}" for "${want.msg}"`);
 }
