@@ -2,12 +2,12 @@
 
 import * as O from "../../generated/ops.ts";
 import type { Stretch } from "../autograd/composites-recurrent.ts";
-import { checkCall, installChecks } from "../tensor/checks.ts";
+import { inOrder, installChecks } from "../tensor/checks.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import { type DTypeLike, int64 } from "../tensor/dtype.ts";
 import { AssertionError, IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { PACKED } from "./signatures.ts";
+import { CONSTRUCTORS, PACKED } from "./signatures.ts";
 
 type Optional = Tensor | null;
 
@@ -18,6 +18,16 @@ export type PackedParts = readonly [
   sortedIndices: Tensor | null,
   unsortedIndices: Tensor | null,
 ];
+
+/** What `PackedSequence` takes by name. */
+export interface PackedOptions {
+  /** How many sequences have each step. */
+  batchSizes?: Tensor | null;
+  /** Which sequence stands where. */
+  sortedIndices?: Tensor | null;
+  /** Where each sequence stands. */
+  unsortedIndices?: Tensor | null;
+}
 
 /** What `PackedSequence.to` takes by name. */
 export interface PackedTarget {
@@ -55,18 +65,22 @@ export class PackedSequence {
 
   constructor(
     data: Tensor | readonly [data: Tensor, batchSizes: Tensor],
-    batchSizes?: Tensor | null,
-    sortedIndices?: Tensor | null,
-    unsortedIndices?: Tensor | null,
+    ...rest: [
+      batchSizes?: Tensor | null | PackedOptions,
+      sortedIndices?: Tensor | null | PackedOptions,
+      unsortedIndices?: Tensor | null | PackedOptions,
+    ]
   ) {
-    checkCall("PackedSequence", PACKED.constructor, [data, batchSizes, sortedIndices, unsortedIndices]);
-    this.sortedIndices = sortedIndices ?? null;
-    this.unsortedIndices = unsortedIndices ?? inverse(this.sortedIndices);
-    if (batchSizes === undefined || batchSizes === null) {
-      if (!Array.isArray(data) || data.length !== 2) {
+    type Given = [Tensor | readonly [Tensor, Tensor], Optional?, Optional?, Optional?];
+    const given = inOrder<Given>("PackedSequence", CONSTRUCTORS.PackedSequence, [data, ...rest]);
+    const [all, batchSizes = null, sortedIndices = null, unsortedIndices = null] = given;
+    this.sortedIndices = sortedIndices;
+    this.unsortedIndices = unsortedIndices ?? inverse(sortedIndices);
+    if (batchSizes === null) {
+      if (!Array.isArray(all) || all.length !== 2) {
         throw new AssertionError("Expected data to be a list or tuple of length 2");
       }
-      [this.data, this.batchSizes] = data as [Tensor, Tensor];
+      [this.data, this.batchSizes] = all as [Tensor, Tensor];
       return;
     }
     if (batchSizes.device.type !== "cpu") {
@@ -76,7 +90,7 @@ export class PackedSequence {
           "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence",
       );
     }
-    this.data = data as Tensor;
+    this.data = all as Tensor;
     this.batchSizes = batchSizes;
   }
 

@@ -14,7 +14,7 @@ import { typeName } from "../tensor/type-name.ts";
 import { inverse, PackedSequence, runs } from "./packed-sequence.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
-export { PackedSequence };
+export { type PackedOptions, PackedSequence, type PackedTarget } from "./packed-sequence.ts";
 
 type Optional = Tensor | null;
 
@@ -52,9 +52,10 @@ export interface PackOptions {
  * ```
  * @torch torch.nn.utils.rnn.invert_permutation
  */
-export function invertPermutation<T extends Tensor | null>(permutation: T): T {
-  const [given] = inOrder<[Optional]>("invertPermutation", FUNCTIONS.invertPermutation, [permutation]);
-  return tidy(() => inverse(given)) as T;
+export function invertPermutation<T extends Tensor | null>(permutation: T): T;
+export function invertPermutation(...args: unknown[]): Optional {
+  const [given] = inOrder<[Optional]>("invertPermutation", FUNCTIONS.invertPermutation, args);
+  return tidy(() => inverse(given));
 }
 
 /** Lengths or batch sizes as numbers. */
@@ -182,8 +183,8 @@ function spread(source: Tensor, index: Tensor, rows: number, value: number): Ten
  * ```ts
  * const { rnn } = nn.utils;
  * const packed = rnn.packSequence([tensor([1, 2]), tensor([3])]);
- * rnn.padPackedSequence(packed, { batchFirst: true, paddingValue: -1 })
- * // [tensor([[ 1.,  2.], [ 3., -1.]]), tensor([2, 1])]
+ * const [padded, lengths] = rnn.padPackedSequence(packed, { batchFirst: true, paddingValue: -1 });
+ * [padded.tolist(), lengths] // [[[1, 2], [3, -1]], tensor([2, 1])]
  * ```
  * @torch torch.nn.utils.rnn.pad_packed_sequence
  */

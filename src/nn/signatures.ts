@@ -122,6 +122,7 @@ export const CONSTRUCTORS = {
   MultiheadAttention:
     "embedDim:int numHeads:int dropout?:number bias?:bool addBiasKv?:bool addZeroAttn?:bool kdim?:int? vdim?:int? " +
     `batchFirst?:bool | ${PLACE}`,
+  PackedSequence: "data:notDict batchSizes?:tensor? sortedIndices?:tensor? unsortedIndices?:tensor?",
   Parameter: "data:tensor requiresGrad?:bool",
   ReLU: "inplace?:bool",
   RNN:
@@ -333,7 +334,8 @@ export const DICT = {
 
 /** The class of packed sequences. */
 export const PACKED = {
-  constructor: "data:notDict batchSizes?:tensor? sortedIndices?:tensor? unsortedIndices?:tensor?",
+  to: "target:any dtype?:dtype?",
+  cuda: "device?:any",
   cpu: "",
   double: "",
   float: "",
