@@ -151,7 +151,7 @@ export interface OpSchema {
   /** `module.function` in src/dispatch (kinds view, op, factory) or src/autograd/composites (composite). */
   readonly impl?: string;
   /** What the result is, where it is no tensor. An in-place form of a list has none, whatever the others give. */
-  readonly returns?: "boolean" | "Tensor[]";
+  readonly returns?: "boolean" | "Tensor[]" | "[Tensor, Tensor | null]";
   /** Further arguments that the in-place form writes, beside the first: torch's `(a!)`. */
   readonly writes?: readonly string[];
   /** The result is of bools, which `promote` does not say. */

@@ -4,7 +4,6 @@ torch.nn.utils.rnn, as cases of families "module" and "init" (see test/conforman
     python scripts/oracle/make_packed_cases.py test/fixtures/cases-packed
 """
 
-import json
 import random
 import sys
 from pathlib import Path
@@ -14,55 +13,7 @@ from torch import nn
 from torch.nn.utils import rnn
 from torch.nn.utils.rnn import PackedSequence
 
-CODES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.bool: "bool", torch.int32: "i32"}
-
-
-class Writer:
-    def __init__(self):
-        self.blob = bytearray()
-        self.lines = []
-        self.places = []
-
-    def encode(self, x):
-        if isinstance(x, PackedSequence):
-            return {"$ps": [self.encode(part) for part in x]}
-        if isinstance(x, torch.Tensor):
-            data = x.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if x.numel() else b""
-            s = -1
-            if data:
-                s = len(self.places)
-                self.places.append([len(self.blob), len(data)])
-                self.blob += data + bytes(-len(data) % 16)
-            t = {"s": s, "dt": CODES[x.dtype], "sh": list(x.shape)}
-            if x.requires_grad:
-                t["rg"] = 1
-            return {"$t": t}
-        if isinstance(x, float):
-            return {"$f": x}
-        if isinstance(x, tuple):
-            return {"$tu": [self.encode(y) for y in x]}
-        if isinstance(x, list):
-            return [self.encode(y) for y in x]
-        if isinstance(x, dict):
-            return {"$map": [[key, self.encode(y)] for key, y in x.items()]}
-        return x
-
-    def write(self, case):
-        case["S"] = self.places
-        self.places = []
-        self.lines.append(json.dumps(case))
-
-
-def cotangent(t, k):
-    i = torch.arange(t.numel(), dtype=torch.float64)
-    return (((7 * i + 3 + 5 * k) % 11 - 5) / 4).to(t.dtype).reshape(t.shape)
-
-
-def flat(x):
-    if isinstance(x, torch.Tensor):
-        return [x]
-    return [t for y in x if y is not None for t in flat(y)]
-
+from module_cases import CODES, Writer, cotangent, flat, save
 
 def module_case(writer, name, options, dtype, lengths, is_sorted, given, seed):
     """One call of a recurrent module with a packed sequence: outputs, and gradients of input, states, parameters."""
@@ -178,10 +129,7 @@ def main(folder):
     writer = Writer()
     modules(writer, random.Random(7))
     functions(writer)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "index.jsonl").write_text("\n".join(writer.lines) + "\n")
-    (folder / "blob.bin").write_bytes(writer.blob)
-    print(len(writer.lines), "cases,", len(writer.blob), "bytes")
+    save(writer, folder)
 
 
 if __name__ == "__main__":

@@ -132,6 +132,8 @@ export function backward(
   if (transforming.depth > 0) throw texts.backwardInTransform(undefined);
   const roots = asList(tensors);
   const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
+  if (roots.length === 0) return;
+  if (Array.isArray(gradients)) requireCount(roots, gradients);
   const starts = startsOf(roots, given);
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
@@ -142,6 +144,10 @@ export function backward(
     for (const t of inputs) retainGrad(t);
   }
   run(roots, starts, { retainGraph, createGraph, inputs, capture: false });
+}
+
+function requireCount(roots: readonly Tensor[], given: readonly unknown[]): void {
+  if (given.length < roots.length) throw texts.fewGradients(undefined, roots.length, given.length);
 }
 
 const kindOf = (x: unknown): string =>
@@ -204,11 +210,14 @@ export function grad(
   const roots = asList(outputs);
   const wanted = asList(inputs);
   requireTensors("grad", "inputs", wanted);
+  if (wanted.length === 0) throw texts.noGradInputs(undefined);
   const given = options.gradOutputs instanceof Tensor ? [options.gradOutputs] : (options.gradOutputs ?? []);
+  if (Array.isArray(options.gradOutputs)) requireCount(roots, options.gradOutputs);
   const starts = startsOf(roots, given);
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
-  const found = run(roots, starts, { retainGraph, createGraph, inputs: wanted, capture: true });
+  const how = { retainGraph, createGraph, inputs: wanted, capture: true };
+  const found = roots.length === 0 ? wanted.map(() => null) : run(roots, starts, how);
   return found.map((g, i) => {
     if (g !== null) return g;
     const t = wanted[i] as Tensor;

@@ -2,9 +2,9 @@
 
 import { RecurrentMode } from "../../generated/abi.ts";
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float32, float64 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { linear } from "./composites-nn.ts";
 import { type LayerResult, layerByOperators } from "./formulas-recurrent.ts";
@@ -40,8 +40,7 @@ function steps(
 ): LayerResult {
   for (const t of [h0, c0]) {
     if (t === null || t.dtype === w.ofHidden.dtype) continue;
-    const [given, own] = [t.dtype.scalarType, w.ofHidden.dtype.scalarType];
-    throw new RuntimeError(`mat1 and mat2 must have the same dtype, but got ${given} and ${own}`);
+    throw texts.mat2Dtype("matmul", "mat1", t.dtype.scalarType, w.ofHidden.dtype.scalarType);
   }
   if (w.projection !== null || !served(gates, h0, c0, w.ofHidden, added) || gates._numel === 0) {
     return layerByOperators(gates, h0, c0, w.ofHidden, added, mode, reverse, w.projection);

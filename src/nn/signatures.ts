@@ -33,6 +33,7 @@ export const CONSTRUCTORS = {
   Mish: "inplace?:bool",
   PReLU: `numParameters?:int init?:number | ${PLACE}`,
   ReLU6: "inplace?:bool",
+  RReLU: "lower?:number upper?:number inplace?:bool",
   SELU: "inplace?:bool",
   SiLU: "inplace?:bool",
   Softmin: "dim?:int?",
@@ -132,6 +133,7 @@ export const CONSTRUCTORS = {
   Sigmoid: "",
   SmoothL1Loss: "| reduction:string beta:number",
   Softmax: "dim?:int?",
+  Softmax2d: "",
   Tanh: "",
   Transformer:
     "dModel?:int nhead?:int numEncoderLayers?:int numDecoderLayers?:int dimFeedforward?:int dropout?:number " +
@@ -160,6 +162,7 @@ export const FORWARD = {
   LogSigmoid: "input:tensor",
   Mish: "input:tensor",
   PReLU: "input:tensor",
+  RReLU: "input:tensor",
   SELU: "input:tensor",
   SiLU: "input:tensor",
   Softmin: "input:tensor",
@@ -260,6 +263,7 @@ export const FORWARD = {
   Sigmoid: "input:tensor",
   SmoothL1Loss: LOSS,
   Softmax: "input:tensor",
+  Softmax2d: "input:tensor",
   Tanh: "input:tensor",
 };
 

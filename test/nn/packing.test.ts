@@ -41,8 +41,8 @@ test("a sequence comes out as it does alone, with its gradients", () => {
     manualSeed(seed);
     const sequences = lengths.map((n) => randn(n, 3, { dtype: "float64", requiresGrad: true }));
     const packed = rnn.packSequence(sequences, { enforceSorted: false });
-    const [output, last] = module(packed as Any) as [Any, Any];
-    const alone = sequences.map((one) => module(one) as [Tensor, Any]);
+    const [output, last] = (module as Any)(packed) as [Any, Any];
+    const alone = sequences.map((one) => (module as Any)(one) as [Tensor, Any]);
     const unpacked = rnn.unpackSequence(output);
     for (const [b, [want, ends]] of alone.entries()) {
       close(unpacked[b] as Tensor, want);

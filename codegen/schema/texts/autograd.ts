@@ -61,6 +61,18 @@ export const texts = [
     text: "{who}invalid gradient at index {index} - expected device {expected} but got {got}",
   },
   {
+    name: "noGradInputs",
+    error: "RuntimeError",
+    code: "value",
+    text: "`inputs` argument to `grad()` cannot be empty.",
+  },
+  {
+    name: "fewGradients",
+    error: "RuntimeError",
+    code: "value",
+    text: "got {tensors} tensors and {gradients} gradients",
+  },
+  {
     name: "noBackwardInputs",
     error: "RuntimeError",
     code: "runtime",

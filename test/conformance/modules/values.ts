@@ -64,7 +64,12 @@ export class Values {
       const table = this.get(x.$tab).map(Number);
       return (epoch: number) => table[Math.min(Math.trunc(epoch), table.length - 1)];
     }
-    if ("$map" in x) return Object.fromEntries(x.$map.map(([k, v]: Any) => [k, this.get(v, vars)]));
+    if ("$map" in x) {
+      const entries: [string, Any][] = x.$map.map(([k, v]: Any) => [k, this.get(v, vars)]);
+      // Keys that are numbers come first in an object, so a dictionary of modules is a list of pairs.
+      const modules = entries.length > 0 && entries.every(([, v]) => v instanceof this.lib.nn.Module);
+      return modules ? entries : Object.fromEntries(entries);
+    }
     if ("$fun" in x) return this.program(x.$fun, vars);
     if ("$m" in x) return this.module(x.$m);
     if ("$fn" in x) return named(this.lib, x.$fn);
