@@ -362,6 +362,7 @@ export const FUNCTIONS = {
   deepcopy: "module:module",
   getTotalNorm: "tensors:any normType?:number errorIfNonfinite?:bool foreach?:bool?",
   clipGradNorm_: "parameters:any maxNorm:number normType?:number errorIfNonfinite?:bool foreach?:bool?",
+  clipGradsWithNorm_: "parameters:any maxNorm:number totalNorm:tensor foreach?:bool?",
   clipGradValue_: "parameters:any clipValue:number foreach?:bool?",
   parametersToVector: "parameters:any",
   vectorToParameters: "vec:any parameters:any",
@@ -384,6 +385,7 @@ export const FUNCTIONS = {
   dirac_: "tensor:tensor groups?:int",
   xavierUniform_: `tensor:tensor gain?:number ${DRAWN}`,
   xavierNormal_: `tensor:tensor gain?:number ${DRAWN}`,
+  sparse_: `tensor:tensor sparsity:number std?:number ${DRAWN}`,
   kaimingUniform_: KAIMING,
   kaimingNormal_: KAIMING,
 };

@@ -134,6 +134,36 @@ export function clipGradNorm_(...args: unknown[]): Tensor {
   });
 }
 
+/**
+ * Scales the gradients of parameters, in place, as `clipGradNorm_` does when their norm is this one.
+ * @example
+ * ```ts
+ * const p = new nn.Parameter(zeros(2));
+ * p.mul(tensor([3, 4])).sum().backward();
+ * nn.utils.clipGradsWithNorm_([p], 1, tensor(10));
+ * p.grad // tensor([0.3000, 0.4000])
+ * ```
+ * @torch torch.nn.utils.clip_grads_with_norm_
+ */
+export function clipGradsWithNorm_(
+  parameters: Tensors,
+  maxNorm: number,
+  totalNorm: Tensor,
+  foreach?: boolean | null,
+): void;
+export function clipGradsWithNorm_(...args: unknown[]): void {
+  type Given = [unknown, number, Tensor, (boolean | null)?];
+  const name = "clipGradsWithNorm_";
+  const [parameters, most, total, foreach] = inOrder<Given>(name, FUNCTIONS[name], args);
+  noGrad(() => {
+    const grads = gradsOf(listOf(parameters));
+    const [first] = grads;
+    if (first === undefined) return;
+    refuseForeach(foreach, first.device);
+    scale(grads, Number(most), total);
+  });
+}
+
 function scale(grads: readonly Tensor[], most: number, total: Tensor): void {
   const factor = clampMax(total.add(1e-6).reciprocal().mul(most), 1);
   for (const group of grouped(grads)) {

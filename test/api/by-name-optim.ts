@@ -131,6 +131,7 @@ export const OPTIM_VALUES: Readonly<Record<string, () => unknown>> = {
   epoch: () => 1,
   parameters: params,
   "nn.utils.getTotalNorm.tensors": () => [Z.ones(2)],
+  "nn.utils.clipGradsWithNorm_.parameters": params,
   "nn.utils.parametersToVector.parameters": params,
   "nn.utils.vectorToParameters.parameters": params,
   maxNorm: () => 1,
