@@ -3,7 +3,7 @@
 import { _foreach_zero_ } from "../../generated/ops.ts";
 import { gradModes } from "../dispatch/mode.ts";
 import { HookList, type RemovableHandle } from "../nn/hooks.ts";
-import { checkedArguments, inOrder, installChecks, namedArguments } from "../tensor/checks.ts";
+import { checkedArguments, inOrder, installChecks, isDict, namedArguments } from "../tensor/checks.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { detachInPlace } from "./gradients.ts";
@@ -131,8 +131,7 @@ export abstract class Optimizer {
     hookStep(this);
     const given = listOf(params);
     const [first] = given;
-    const plain = typeof first === "object" && first !== null && "params" in first;
-    for (const group of plain ? given : [{ params: given }]) this._add(group, defaults);
+    for (const group of isDict(first) ? given : [{ params: given }]) this._add(group, defaults);
   }
 
   /**
