@@ -119,6 +119,9 @@ export function packPaddedSequence(...args: unknown[]): PackedSequence {
   type Given = [Tensor, Tensor | readonly number[], boolean?, boolean?];
   const name = "packPaddedSequence";
   const [input, lengths, batchFirst = false, sorted = true] = inOrder<Given>(name, FUNCTIONS[name], args);
+  if (typeof lengths !== "object" || lengths === null || !(Symbol.iterator in lengths)) {
+    throw new TypeError(`'${typeName(lengths)}' object cannot be interpreted as an integer`);
+  }
   const given = lengths instanceof Tensor ? lengths.to(int64) : tensor([...lengths], { dtype: int64, device: "cpu" });
   return packed(input, given, batchFirst, sorted);
 }

@@ -34,13 +34,22 @@ export interface ClipOptions {
 
 const isIterator = (x: object): boolean => "next" in x;
 
-function listOf(parameters: unknown): Tensor[] {
-  if (parameters instanceof Tensor) return [parameters];
+/** The tensors of something iterable. */
+function tensorsOf(parameters: unknown): Tensor[] {
   if (typeof parameters !== "object" || parameters === null || !(Symbol.iterator in parameters)) {
     throw new TypeError(`'${typeName(parameters)}' object is not iterable`);
   }
   const list = [...(parameters as Iterable<Tensor>)];
-  if (list.length === 0 && isIterator(parameters)) {
+  for (const [i, t] of list.entries()) {
+    if (!(t instanceof Tensor)) throw new TypeError(`expected Tensor as element ${i}, but got ${typeName(t)}`);
+  }
+  return list;
+}
+
+function listOf(parameters: unknown): Tensor[] {
+  if (parameters instanceof Tensor) return [parameters];
+  const list = tensorsOf(parameters);
+  if (list.length === 0 && isIterator(parameters as object)) {
     warn("`parameters` is an empty generator, no gradient clipping will occur.");
   }
   return list;
@@ -218,7 +227,7 @@ function checkDevices(list: readonly Tensor[]): void {
  */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
   const [given] = inOrder<[unknown]>("parametersToVector", FUNCTIONS.parametersToVector, arguments);
-  const list = [...(given as Iterable<Tensor>)];
+  const list = tensorsOf(given);
   checkDevices(list);
   return cat(list.map((p) => p.view(-1)));
 }
@@ -241,7 +250,7 @@ export function vectorToParameters(vec: Tensor, parameters: Iterable<Tensor>): v
   if (!(vector instanceof Tensor)) {
     throw new TypeError(`expected torch.Tensor, but got: ${typeName(vector)}`);
   }
-  const list = [...(given[1] as Iterable<Tensor>)];
+  const list = tensorsOf(given[1]);
   checkDevices(list);
   let at = 0;
   for (const p of list) {

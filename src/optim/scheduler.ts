@@ -104,6 +104,8 @@ export class LRScheduler {
   declare readonly _fields: SchedulerState;
 
   constructor(optimizer: Optimizer, lastEpoch?: number, fields?: SchedulerState) {
+    // Classes of this room have looked at their arguments.
+    if (fields === undefined) ({ optimizer, lastEpoch } = schedule<object>("LRScheduler", [optimizer, lastEpoch], {}));
     requireOptimizer(optimizer);
     const hidden = (value: unknown) => ({ value, enumerable: false, writable: true });
     Object.defineProperty(this, "optimizer", hidden(optimizer));

@@ -7,6 +7,7 @@ import { type ParamGroup, plainNumber } from "./groups.ts";
 import { numberOf } from "./lists.ts";
 import type { Optimizer } from "./optimizer.ts";
 import {
+  entriesOfState,
   LRScheduler,
   perGroup,
   type Rate,
@@ -287,7 +288,7 @@ export class CyclicLR extends LRScheduler {
   }
   /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
-    const { _scale_fn_custom: _, ...rest } = stateDict;
+    const { _scale_fn_custom: _, ...rest } = entriesOfState(stateDict);
     super.loadStateDict(rest);
   }
 }
