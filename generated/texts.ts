@@ -202,6 +202,31 @@ export function gradientOnWrongDevice(op: string | undefined, who: Part, index: 
   return new RuntimeError(`${part(who)}invalid gradient at index ${part(index)} - expected device ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
 }
 
+/** {node} needs a tensor of shape {shape} that its operator saved for the backward pass, and it was disposed since: by dispose(), or at the end of a block with `using`. Keep it until backward() has run. */
+export function savedWasDisposed(op: string | undefined, node: Part, shape: Part): DisposedError {
+  return new DisposedError(`${part(node)} needs a tensor of shape ${part(shape)} that its operator saved for the backward pass, and it was disposed since: by dispose(), or at the end of a block with \`using\`. Keep it until backward() has run.`, { op, code: "disposed" });
+}
+
+/** {node} was to pass on a gradient of shape {shape}, and it was disposed before: a hook got it, perhaps. */
+export function gradientWasDisposed(op: string | undefined, node: Part, shape: Part): DisposedError {
+  return new DisposedError(`${part(node)} was to pass on a gradient of shape ${part(shape)}, and it was disposed before: a hook got it, perhaps.`, { op, code: "disposed" });
+}
+
+/** the gradient of a tensor of shape {shape} cannot be added up: {what} was disposed. Set `grad` to null where it is not needed any more. */
+export function leafGradientDisposed(op: string | undefined, shape: Part, what: Part): DisposedError {
+  return new DisposedError(`the gradient of a tensor of shape ${part(shape)} cannot be added up: ${part(what)} was disposed. Set \`grad\` to null where it is not needed any more.`, { op, code: "disposed" });
+}
+
+/** the gradient that was given for output {index} was disposed */
+export function startGradientDisposed(op: string | undefined, index: Part): DisposedError {
+  return new DisposedError(`the gradient that was given for output ${part(index)} was disposed`, { op, code: "disposed" });
+}
+
+/** hook '{name}' gave a tensor that was disposed */
+export function hookGaveDisposed(op: string | undefined, name: Part): DisposedError {
+  return new DisposedError(`hook '${part(name)}' gave a tensor that was disposed`, { op, code: "disposed" });
+}
+
 /** `inputs` argument to `grad()` cannot be empty. */
 export function noGradInputs(op: string | undefined): RuntimeError {
   return new RuntimeError(`\`inputs\` argument to \`grad()\` cannot be empty.`, { op, code: "value" });

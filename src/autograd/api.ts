@@ -11,7 +11,7 @@ import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { requireKept } from "../tensor/storage.ts";
+import { DISPOSED, requireKept } from "../tensor/storage.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
 import { edgeOf, gradFnOf, retainIn } from "./history.ts";
@@ -96,6 +96,7 @@ function startGradient(t: Tensor, given: Tensor | null | undefined, index: numbe
     return onesLike(t);
   }
   if (!(given instanceof Tensor)) throw texts.badGradientType(undefined, typeof given);
+  if (given._storage === DISPOSED) throw texts.startGradientDisposed(undefined, index);
   if (!sameSizes(given._shape, t._shape)) {
     throw texts.gradientShapeMismatch(undefined, index, String(given.shape), String(t.shape));
   }

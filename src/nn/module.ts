@@ -359,7 +359,7 @@ export class Module {
   stateDict(options: StateOptions = {}): StateDict {
     return saveState(this, options);
   }
-  /** Copies a state into parameters and buffers; one that does not fit, into none. @torch torch.nn.Module.load_state_dict */
+  /** Takes over a state; one that does not fit changes nothing. @torch torch.nn.Module.load_state_dict */
   loadStateDict(state: StateDict | ReadonlyMap<string, Tensor>, options: LoadOptions = {}): IncompatibleKeys {
     return loadState(this, state, options);
   }

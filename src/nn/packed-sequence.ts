@@ -108,7 +108,7 @@ export class PackedSequence {
     return new PackedSequence(data, this.batchSizes, moved(this.sortedIndices), moved(this.unsortedIndices)) as this;
   }
 
-  /** With the data in another dtype or place; itself where nothing changes. @torch torch.nn.utils.rnn.PackedSequence.to */
+  /** With the data in another dtype or place; itself if it is there. @torch torch.nn.utils.rnn.PackedSequence.to */
   to(target: DTypeLike | DeviceLike | Tensor | PackedTarget, dtype?: DTypeLike | null): this {
     const move = this.data.to as (...args: unknown[]) => Tensor;
     return this._with(move.apply(this.data, dtype === undefined ? [target] : [target, dtype]));

@@ -20,6 +20,8 @@ import {
 import { bisectRight } from "./schedulers.ts";
 import { PLATEAU, SCHEDULER } from "./signatures.ts";
 
+const nameOf = (x: unknown): string => (x instanceof Optimizer ? x.constructor.name : typeName(x));
+
 /** Refuses schedules that cannot be joined. */
 function checkCombined(name: string, optimizer: unknown, schedulers: readonly unknown[]): void {
   schedulers.forEach((one, i) => {
@@ -36,7 +38,7 @@ function checkCombined(name: string, optimizer: unknown, schedulers: readonly un
       throw new ValueError(
         `${name} expects all schedulers to belong to the same optimizer, but got scheduler ` +
           `${one.constructor.name} at index ${i} has ${one.optimizer}, ` +
-          `which is different from ${optimizer instanceof Optimizer ? optimizer.constructor.name : typeName(optimizer)}.`,
+          `which is different from ${nameOf(optimizer)}.`,
       );
     }
   });
