@@ -172,6 +172,8 @@ export interface OpSchema {
   readonly inplaceNode?: string;
   /** A composite that makes no bytes before its result: nothing has to be given up at its end. */
   readonly direct?: boolean;
+  /** The last argument by position, a list of tensors, may be given as several arguments. */
+  readonly gathers?: boolean;
   /** The result is a list of tensors, of any length. */
   readonly listResult?: boolean;
   /** A view op that copies when no view exists. */
