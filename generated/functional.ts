@@ -1742,7 +1742,7 @@ export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): T
 }
 
 /**
- * Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row. They may be
+ * Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row. They are
  * given one by one or in a list.
  * @throws RuntimeError for more than two dimensions
  * @example

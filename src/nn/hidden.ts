@@ -1,7 +1,7 @@
 /**
  * Modules that no state sees: those in private fields (`#name`), which nobody but the class can read, and those in plain
- * arrays. A class whose text has private fields is a suspect. What is made while its constructor runs is noted (weakly),
- * and what it calls in its `forward` is looked at; the rest of the library does nothing but ask whether there are any.
+ * arrays. A class whose text has private fields is a suspect: what is made while its constructor runs is noted, weakly,
+ * and what it calls in its `forward` is looked at. All others only ask whether there are any.
  */
 import { isDict } from "../tensor/checks.ts";
 import { warn } from "../tensor/errors.ts";
@@ -68,7 +68,7 @@ function fieldsOf(made: Function): readonly Field[] {
 }
 
 /** The private fields of a module's class and of those that it extends. */
-function privateFields(prototype: object, base: object): readonly Field[] {
+function privateFields(prototype: object, base: object | null): readonly Field[] {
   const all: Field[] = [];
   for (let at = prototype; at !== base && at !== null; at = Object.getPrototypeOf(at)) {
     all.push(...fieldsOf(at.constructor));
@@ -76,8 +76,12 @@ function privateFields(prototype: object, base: object): readonly Field[] {
   return all;
 }
 
+/** The prototype of all modules. */
+let root: object | null = null;
+
 /** A module is being made: `base` is what all extend. */
 export function noteMade(module: object, prototype: object, base: object): void {
+  root ??= base;
   for (const one of open) {
     const list = made.get(one.deref() ?? module);
     if (list !== undefined && list.length < MOST_MADE) list.push(new WeakRef(module));
@@ -109,12 +113,9 @@ function lookAtCall(caller: Listed, module: object): void {
   called.add(module);
   // Registered somewhere on the way, or without anything to save.
   if (calls.some((one) => one.modules().includes(module)) || !hasState(module)) return;
-  const used = privateFields(Object.getPrototypeOf(caller), ROOT.prototype).filter((field) => field.isUsed);
+  const used = privateFields(Object.getPrototypeOf(caller), root).filter((field) => field.isUsed);
   if (used.length > 0) tell(caller, module, used);
 }
-
-/** What all modules extend; set by the file of that class. */
-export const ROOT: { prototype: object } = { prototype: Object.prototype };
 
 function tell(owner: object, module: object, fields: readonly Field[]): void {
   if (told.has(owner.constructor)) return;
@@ -123,19 +124,20 @@ function tell(owner: object, module: object, fields: readonly Field[]): void {
   const where = fields.length === 1 ? `its private field ${first.name}` : `one of its private fields`;
   const list = fields.length === 1 ? "" : ` (${fields.map(({ name }) => name).join(", ")})`;
   warn(
-    `${nameOf(owner)} has a ${nameOf(module)} in ${where}${list}, which stateDict(), parameters() and to() do not see: ` +
-      "nobody but the class can read a field whose name begins with #. Give it a plain name: TypeScript's `private` is one.",
+    `${nameOf(owner)} has a ${nameOf(module)} in ${where}${list}, which stateDict(), parameters() and to() do not ` +
+      "see: nobody but the class can read a field whose name begins with #. Give it a plain name: TypeScript's " +
+      "`private` is one.",
   );
 }
 
 /** Looks at the modules of a tree, each once: what was made for private fields, and arrays with modules in them. */
 export function lookThrough(tree: readonly object[]): void {
-  const [root] = tree;
-  if (root === undefined) return;
+  const [whole] = tree;
+  if (whole === undefined) return;
   // While a constructor runs there is less than at its end.
-  const size = tree.length + Object.keys(root).length;
-  if (looked.get(root) === size) return;
-  looked.set(root, size);
+  const size = tree.length + Object.keys(whole).length;
+  if (looked.get(whole) === size) return;
+  looked.set(whole, size);
   const inside = new Set(tree);
   for (const module of tree) {
     lookAtArrays(module, inside);
@@ -145,7 +147,7 @@ export function lookThrough(tree: readonly object[]): void {
     const below = new Set(others.flatMap((one) => one.modules().slice(1)));
     for (const one of others) {
       if (below.has(one)) continue;
-      const fields = privateFields(Object.getPrototypeOf(module), ROOT.prototype);
+      const fields = privateFields(Object.getPrototypeOf(module), root);
       const holders = fields.filter(({ makes }) => makes.has(nameOf(one)));
       if (holders.length > 0 && hasState(one)) tell(module, one, holders);
     }
@@ -163,8 +165,8 @@ function lookAtArrays(module: object, inside: ReadonlySet<object>): void {
     told.add(module.constructor);
     const [what, instead] = Array.isArray(value) ? ["an array", "nn.ModuleList"] : ["a dictionary", "nn.ModuleDict"];
     warn(
-      `${nameOf(module)}.${name} is ${what} with a ${nameOf(lost as object)} in it, which stateDict(), parameters() and ` +
-        `to() do not see: make it an ${instead}.`,
+      `${nameOf(module)}.${name} is ${what} with a ${nameOf(lost as object)} in it, which stateDict(), parameters() ` +
+        `and to() do not see: make it an ${instead}.`,
     );
     return;
   }

@@ -14,7 +14,7 @@ import { noteUse, take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { invoke } from "./calling.ts";
-import { lookThrough, noteMade, ROOT } from "./hidden.ts";
+import { lookThrough, noteMade } from "./hidden.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
 import { members, requireName } from "./members.ts";
 import { type Conversion, convertAll, convertModule, type Placement } from "./moving.ts";
@@ -369,7 +369,6 @@ export class Module {
   }
 }
 installChecks(Module.prototype, MODULE);
-ROOT.prototype = Module.prototype;
 tellMissingMembers("Module", Module.prototype);
 
 /** Registers attributes that became parameters or modules, and forgets registered ones that were deleted. */

@@ -14,7 +14,7 @@ test("one by one, in a list, and by name", () => {
   equal(blockDiag(a, b, c), blockDiag([a, b, c]));
   equal(blockDiag(a), a);
   const [x, y] = [tensor([1, 2]), tensor([3, 4, 5])];
-  for (const options of [{}, { indexing: "xy" }]) {
+  for (const options of [{}, { indexing: "xy" as const }]) {
     const [one, list] = [meshgrid(x, y, options), meshgrid([x, y], options)];
     const named = meshgrid({ tensors: [x, y], ...options });
     for (const i of [0, 1]) {

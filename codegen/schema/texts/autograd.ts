@@ -78,8 +78,8 @@ export const texts = [
     ...disposed,
     name: "leafGradientDisposed",
     text:
-      "the gradient of a tensor of shape {shape} cannot be added up: {what} was disposed. Set `grad` to null where it " +
-      "is not needed any more.",
+      "the gradient of a tensor of shape {shape} cannot be added up: {what} was disposed. Set `grad` to null where " +
+      "it is not needed any more.",
   },
   {
     ...disposed,
