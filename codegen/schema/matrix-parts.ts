@@ -122,8 +122,8 @@ export const ops = [
     args: { tensors: "TensorList" },
     impl: "composites.blockDiag",
     doc:
-      "Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row. They are given one by " +
-      "one or in a list.",
+      "Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row. They are given one " +
+      "by one or in a list.",
     throws: ["RuntimeError for more than two dimensions"],
     example: "blockDiag(tensor([[1]]), tensor([[2]])) // tensor([[1., 0.],\n        [0., 2.]])",
   },

@@ -1,7 +1,7 @@
 /**
- * Modules that no state sees: those in private fields (`#name`), which nobody but the class can read, and those in plain
- * arrays. A class whose text has private fields is a suspect: what is made while its constructor runs is noted, weakly,
- * and what it calls in its `forward` is looked at. All others only ask whether there are any.
+ * Modules that no state sees: those in private fields (`#name`), which nobody but the class can read, and those in
+ * plain arrays. A class whose text has private fields is a suspect: what is made while its constructor runs is noted,
+ * weakly, and what it calls in its `forward` is looked at. All others only ask whether there are any.
  */
 import { isDict } from "../tensor/checks.ts";
 import { warn } from "../tensor/errors.ts";

@@ -68,7 +68,7 @@ const BY_ARG: Readonly<Record<string, readonly (() => unknown)[]>> = {
   "nn.functional.batch_norm/training": [() => true],
   "einsum/equation": [() => "ij,jk"],
   ...Object.fromEntries(
-    Object.entries({
+    Object.entries<() => unknown>({
       query: () => ones(2, 1, 2),
       key: () => ones(3, 1, 2),
       value: () => ones(3, 1, 2),
@@ -86,7 +86,7 @@ const BY_ARG: Readonly<Record<string, readonly (() => unknown)[]>> = {
       staticK: () => null,
       staticV: () => null,
       isCausal: () => false,
-    }).map(([name, value]) => [`nn.functional.multi_head_attention_forward/${name}`, [value as () => unknown]]),
+    }).map(([name, value]) => [`nn.functional.multi_head_attention_forward/${name}`, [value]]),
   ),
   "narrow.Tensor/start": [() => tensor(1).long()],
   "randint.low/low": [() => 0],

@@ -45,9 +45,8 @@ describe("is told", () => {
     ];
     const module = new Field();
     expect(warned(() => asked[0]?.(module))).toEqual([
-      "Field has a Linear in its private field #layer, which stateDict(), parameters() and to() do not see: nobody but " +
-        "the class can read a field whose name begins with #. Give it a plain name: TypeScript's `private` is " +
-        "one.",
+      "Field has a Linear in its private field #layer, which stateDict(), parameters() and to() do not see: nobody " +
+        "but the class can read a field whose name begins with #. Give it a plain name: TypeScript's `private` is one.",
     ]);
     // Once a class.
     for (const ask of asked) warned(() => ask(new Field()));
