@@ -1742,16 +1742,17 @@ export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): T
 }
 
 /**
- * Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row.
+ * Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row. They are
+ * given one by one or in a list.
  * @throws RuntimeError for more than two dimensions
  * @example
  * ```ts
- * blockDiag([tensor([[1]]), tensor([[2]])]) // tensor([[1., 0.],
+ * blockDiag(tensor([[1]]), tensor([[2]])) // tensor([[1., 0.],
  *         [0., 2.]])
  * ```
  * @torch torch.block_diag
  */
-export function blockDiag(tensors: readonly Tensor[]): Tensor;
+export function blockDiag(...tensors: Tensor[]): Tensor;
 /** Matrices as blocks along the diagonal of one, zeros elsewhere. @torch torch.block_diag */
 export function blockDiag(tensors: readonly Tensor[] | BlockDiagArgs): Tensor;
 export function blockDiag(...args: unknown[]): Tensor {
@@ -2911,15 +2912,15 @@ export function dstack(...args: unknown[]): Tensor {
  * @throws RuntimeError for an equation that does not fit the operands
  * @example
  * ```ts
- * einsum("ij,j->i", [tensor([[1, 2], [3, 4]]), tensor([1, 1])]) // tensor([3., 7.])
+ * einsum("ij,j->i", tensor([[1, 2], [3, 4]]), tensor([1, 1])) // tensor([3., 7.])
  * ```
  * @torch torch.einsum
  */
-export function einsum(equation: string, operands: readonly Tensor[]): Tensor;
-/** Sums of products in the notation of Einstein: "ij,jk->ik" is a matrix product. @torch torch.einsum */
-export function einsum(options: EinsumArgs): Tensor;
+export function einsum(equation: string, ...operands: Tensor[]): Tensor;
 /** Sums of products in the notation of Einstein: "ij,jk->ik" is a matrix product. @torch torch.einsum */
 export function einsum(equation: string, operands: readonly Tensor[] | EinsumOperandsArgs): Tensor;
+/** Sums of products in the notation of Einstein: "ij,jk->ik" is a matrix product. @torch torch.einsum */
+export function einsum(options: EinsumArgs): Tensor;
 export function einsum(...args: unknown[]): Tensor {
   return A.call<Tensor>("einsum", $T("einsum", [O.einsum]), args);
 }
@@ -5327,14 +5328,16 @@ export function median(...args: unknown[]): Tensor | Named<readonly ["values","i
  * @throws RuntimeError for tensors of more than one dimension or of several dtypes
  * @example
  * ```ts
- * meshgrid([tensor([1, 2]), tensor([5])])[0] // tensor([[1.],
+ * meshgrid(tensor([1, 2]), tensor([5]))[0] // tensor([[1.],
  *         [2.]])
  * ```
  * @torch torch.meshgrid
  */
-export function meshgrid(tensors: readonly Tensor[], options?: MeshgridOptions): Tensor[];
+export function meshgrid(...tensors: (Tensor | MeshgridOptions)[]): Tensor[];
 /** Vectors as coordinates of a grid, each expanded to its shape: the first along rows, or with `indexing` "xy" along columns. @torch torch.meshgrid */
 export function meshgrid(tensors: readonly Tensor[] | MeshgridArgs): Tensor[];
+/** Vectors as coordinates of a grid, each expanded to its shape: the first along rows, or with `indexing` "xy" along columns. @torch torch.meshgrid */
+export function meshgrid(tensors: readonly Tensor[], options: MeshgridOptions): Tensor[];
 export function meshgrid(...args: unknown[]): Tensor[] {
   return A.call<Tensor[]>("meshgrid", $T("meshgrid", [O.meshgrid]), args);
 }
@@ -8579,7 +8582,7 @@ bitwiseNot [[[["self","Tensor"]],1,1]]
 bitwiseOr [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 bitwiseRightShift [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
 bitwiseXor [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"]],2,1]]
-blockDiag [[[["tensors","TensorList"]],1,0]]
+blockDiag [[[["tensors","Tensors"]],1,0]]
 bmm [[[["self","Tensor"],["mat2","Tensor"]],2,1]]
 broadcastTo [[[["self","Tensor"],["size","Size"]],2,0]]
 bucketize [[[["self","Tensor"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1],[[["self","Scalar"],["boundaries","Tensor"],["outInt32","Bool",false],["right","Bool",false]],2,1]]
@@ -8627,7 +8630,7 @@ div [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","Strin
 divide [[[["self","Tensor|Scalar"],["other","Tensor|Scalar"],["roundingMode","String?",null]],2,1]]
 dot [[[["self","Tensor"],["tensor","Tensor"]],2,1]]
 dstack [[[["tensors","TensorList"]],1,1]]
-einsum [[[["equation","String"],["operands","TensorList"]],2,0]]
+einsum [[[["equation","String"],["operands","Tensors"]],2,0]]
 empty [[[["size","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,1,true]]
 emptyLike [[[["self","Tensor"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false],["memoryFormat","MemoryFormat?",null]],1,0,true]]
 emptyPermuted [[[["size","Size"],["physicalLayout","Size"],["dtype","DType?",null],["device","Device?",null],["requiresGrad","Bool",false]],2,0,true]]
@@ -8718,7 +8721,7 @@ max [[[["self","Tensor"]],1,1],[[["self","Tensor"],["other","Tensor"]],2,1],[[["
 maximum [[[["self","Tensor"],["other","Tensor"]],2,1]]
 mean [[[["self","Tensor"],["dtype","DType?",null]],1,1],[[["self","Tensor"],["dim","Dims?",null],["keepdim","Bool",false],["dtype","DType?",null]],3,1]]
 median [[[["self","Tensor"]],1,0],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
-meshgrid [[[["tensors","TensorList"],["indexing","String","ij"]],1,0]]
+meshgrid [[[["tensors","Tensors"],["indexing","String","ij"]],1,0]]
 min [[[["self","Tensor"]],1,1],[[["self","Tensor"],["other","Tensor"]],2,1],[[["self","Tensor"],["dim","Dim"],["keepdim","Bool",false]],3,2]]
 minimum [[[["self","Tensor"],["other","Tensor"]],2,1]]
 mm [[[["self","Tensor"],["mat2","Tensor"]],2,1]]

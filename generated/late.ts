@@ -254,6 +254,8 @@ export function compositeOf(name: string): unknown {
       return C.movedim;
     case "mseLoss":
       return C.mseLoss;
+    case "multiHeadAttentionForward":
+      return C.multiHeadAttentionForward;
     case "multilabelSoftMarginLoss":
       return C.multilabelSoftMarginLoss;
     case "nanmean":
@@ -324,6 +326,10 @@ export function compositeOf(name: string): unknown {
       return C.reverseDims;
     case "rmsNorm":
       return C.rmsNorm;
+    case "rrelu":
+      return C.rrelu;
+    case "rreluInplace":
+      return C.rreluInplace;
     case "scaledDotProductAttention":
       return C.scaledDotProductAttention;
     case "selectScatter":

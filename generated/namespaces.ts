@@ -82,7 +82,6 @@ import type {
   DivisorOverrideOptions,
   DropoutArgs,
   DropoutPOptions,
-  DropoutTrainingOptions,
   DtypeOptions,
   DtypeOutOptions,
   EluAlphaOptions,
@@ -185,6 +184,31 @@ import type {
   MomentumEpsOptions,
   MseLossArgs,
   MseLossTargetArgs,
+  MultiHeadAttentionForwardAddZeroAttnArgs,
+  MultiHeadAttentionForwardArgs,
+  MultiHeadAttentionForwardAttnMaskOptions,
+  MultiHeadAttentionForwardAverageAttnWeightsOptions,
+  MultiHeadAttentionForwardBiasKArgs,
+  MultiHeadAttentionForwardBiasVArgs,
+  MultiHeadAttentionForwardDropoutPArgs,
+  MultiHeadAttentionForwardEmbedDimToCheckArgs,
+  MultiHeadAttentionForwardInProjBiasArgs,
+  MultiHeadAttentionForwardInProjWeightArgs,
+  MultiHeadAttentionForwardIsCausalOptions,
+  MultiHeadAttentionForwardKProjWeightOptions,
+  MultiHeadAttentionForwardKeyArgs,
+  MultiHeadAttentionForwardKeyPaddingMaskOptions,
+  MultiHeadAttentionForwardNeedWeightsOptions,
+  MultiHeadAttentionForwardNumHeadsArgs,
+  MultiHeadAttentionForwardOutProjBiasOptions,
+  MultiHeadAttentionForwardOutProjWeightArgs,
+  MultiHeadAttentionForwardQProjWeightOptions,
+  MultiHeadAttentionForwardStaticKOptions,
+  MultiHeadAttentionForwardStaticVOptions,
+  MultiHeadAttentionForwardTrainingOptions,
+  MultiHeadAttentionForwardUseSeparateProjWeightOptions,
+  MultiHeadAttentionForwardVProjWeightOptions,
+  MultiHeadAttentionForwardValueArgs,
   MultilabelSoftMarginLossArgs,
   NllLossArgs,
   NllLossIgnoreIndexOptions,
@@ -235,6 +259,13 @@ import type {
   RmsNormEpsOptions,
   RmsNormNormalizedShapeArgs,
   RmsNormWeightOptions,
+  RreluArgs,
+  RreluInputArgs,
+  RreluLowerFloatOptions,
+  RreluLowerOptions,
+  RreluTrainingOptions,
+  RreluUpperFloatOptions,
+  RreluUpperOptions,
   ScaleFactorOptions,
   ScaledDotProductAttentionArgs,
   ScaledDotProductAttentionAttnMaskOptions,
@@ -276,6 +307,7 @@ import type {
   ThresholdThresholdArgs,
   ThresholdThresholdScalarArgs,
   ThresholdValueArgs,
+  TrainingInplaceOptions,
   TripletMarginLossArgs,
   TripletMarginLossEpsOptions,
   TripletMarginLossMarginOptions,
@@ -997,7 +1029,7 @@ export function linalg_diagonal(...args: unknown[]): Tensor {
  */
 export function nn_functional_dropout(input: Tensor, p?: number | DropoutPOptions): Tensor;
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
-export function nn_functional_dropout(input: Tensor, p: number, training: boolean | DropoutTrainingOptions): Tensor;
+export function nn_functional_dropout(input: Tensor, p: number, training: boolean | TrainingInplaceOptions): Tensor;
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean | SiluInplaceOptions): Tensor;
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
@@ -1787,6 +1819,74 @@ export function nn_functional_mseLoss(...args: unknown[]): Tensor {
 }
 
 /**
+ * What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without
+ * the batch N: attention in heads, and the last linear map; with `needWeights` the weights, (N, L, S).
+ * One matrix for all projections, or with `useSeparateProjWeight` three. `staticK` and `staticV`, (N *
+ * heads, S, E / heads), stand for what keys and values are projected to. True in a mask of bools is
+ * what does not count.
+ * @throws AssertionError for sizes that do not fit, and weights that are missing
+ * @example
+ * ```ts
+ * const one = ones(1, 1, 1);
+ * const [y, weights] = nn.functional.multiHeadAttentionForward(one, one, one, 1, 1, ones(3, 1), null, null, null, false, 0, ones(1, 1), null);
+ * [y, weights] // [tensor([[[1.]]]), tensor([[[1.]]])]
+ * ```
+ * @torch torch.nn.functional.multi_head_attention_forward
+ */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV?: Tensor | MultiHeadAttentionForwardBiasVArgs | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean | MultiHeadAttentionForwardAddZeroAttnArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number | MultiHeadAttentionForwardDropoutPArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor | MultiHeadAttentionForwardOutProjWeightArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | MultiHeadAttentionForwardOutProjBiasOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean | MultiHeadAttentionForwardTrainingOptions): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | MultiHeadAttentionForwardKeyPaddingMaskOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean | MultiHeadAttentionForwardNeedWeightsOptions): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | MultiHeadAttentionForwardAttnMaskOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean | MultiHeadAttentionForwardUseSeparateProjWeightOptions): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | MultiHeadAttentionForwardQProjWeightOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | MultiHeadAttentionForwardKProjWeightOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | null, vProjWeight: Tensor | MultiHeadAttentionForwardVProjWeightOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | null, vProjWeight: Tensor | null, staticK: Tensor | MultiHeadAttentionForwardStaticKOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | null, vProjWeight: Tensor | null, staticK: Tensor | null, staticV: Tensor | MultiHeadAttentionForwardStaticVOptions | null): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | null, vProjWeight: Tensor | null, staticK: Tensor | null, staticV: Tensor | null, averageAttnWeights: boolean | MultiHeadAttentionForwardAverageAttnWeightsOptions): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | null, vProjWeight: Tensor | null, staticK: Tensor | null, staticV: Tensor | null, averageAttnWeights: boolean, isCausal: boolean | MultiHeadAttentionForwardIsCausalOptions): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, options: MultiHeadAttentionForwardInProjBiasArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, options: MultiHeadAttentionForwardInProjWeightArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, options: MultiHeadAttentionForwardNumHeadsArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, options: MultiHeadAttentionForwardEmbedDimToCheckArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, options: MultiHeadAttentionForwardValueArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, options: MultiHeadAttentionForwardKeyArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(options: MultiHeadAttentionForwardArgs): [Tensor, Tensor | null];
+/** What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch N: attention in heads, and the last linear map. @torch torch.nn.functional.multi_head_attention_forward */
+export function nn_functional_multiHeadAttentionForward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | MultiHeadAttentionForwardBiasKArgs | null): [Tensor, Tensor | null];
+export function nn_functional_multiHeadAttentionForward(...args: unknown[]): [Tensor, Tensor | null] {
+  return A.call<[Tensor, Tensor | null]>("multiHeadAttentionForward", $T("nn_functional_multiHeadAttentionForward", [O.nn_functional_multi_head_attention_forward]), args);
+}
+
+/**
  * The binary cross entropy of the classes' scores, averaged over the last dimension.
  * @throws ValueError for an unknown reduction
  * @example
@@ -2087,6 +2187,51 @@ export function nn_functional_rmsNorm(options: RmsNormArgs): Tensor;
 export function nn_functional_rmsNorm(input: Tensor, normalizedShape: readonly number[] | RmsNormNormalizedShapeArgs): Tensor;
 export function nn_functional_rmsNorm(...args: unknown[]): Tensor {
   return A.call<Tensor>("rmsNorm", $T("nn_functional_rmsNorm", [O.rms_norm]), args);
+}
+
+/**
+ * leakyRelu whose slope below zero lies halfway between `lower` and `upper`, or while `training` is
+ * drawn for each element evenly from between them.
+ * @throws RuntimeError for bounds that are infinite or in the wrong order
+ * @example
+ * ```ts
+ * nn.functional.rrelu(tensor([-1, 2]), 0.1, 0.3) // tensor([-0.2000,  2.0000])
+ * ```
+ * @torch torch.nn.functional.rrelu
+ */
+export function nn_functional_rrelu(input: Tensor, lower?: number | RreluLowerOptions): Tensor;
+/** leakyRelu whose slope below zero lies halfway between `lower` and `upper`, or while `training` is drawn for each element evenly from between them. @torch torch.nn.functional.rrelu */
+export function nn_functional_rrelu(input: Tensor, lower: number, upper: number | RreluUpperOptions): Tensor;
+/** leakyRelu whose slope below zero lies halfway between `lower` and `upper`, or while `training` is drawn for each element evenly from between them. @torch torch.nn.functional.rrelu */
+export function nn_functional_rrelu(input: Tensor, lower: number, upper: number, training: boolean | TrainingInplaceOptions): Tensor;
+/** leakyRelu whose slope below zero lies halfway between `lower` and `upper`, or while `training` is drawn for each element evenly from between them. @torch torch.nn.functional.rrelu */
+export function nn_functional_rrelu(input: Tensor, lower: number, upper: number, training: boolean, inplace: boolean | SiluInplaceOptions): Tensor;
+/** leakyRelu whose slope below zero lies halfway between `lower` and `upper`, or while `training` is drawn for each element evenly from between them. @torch torch.nn.functional.rrelu */
+export function nn_functional_rrelu(input: Tensor | RreluArgs): Tensor;
+export function nn_functional_rrelu(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_rrelu(args[0], 0.125, 0.3333333333333333, false, false);
+  return A.call<Tensor>("rrelu", $T("nn_functional_rrelu", [O.nn_functional_rrelu]), args);
+}
+
+/**
+ * Multiplies the negative elements of a tensor by slopes as `rrelu` does.
+ * @throws RuntimeError for bounds that are infinite or in the wrong order
+ * @example
+ * ```ts
+ * nn.functional.rrelu_(tensor([-1, 2]), 0.1, 0.3) // tensor([-0.2000,  2.0000])
+ * ```
+ * @torch torch.nn.functional.rrelu_
+ */
+export function nn_functional_rrelu_(input: Tensor, lower?: number | RreluLowerFloatOptions): Tensor;
+/** Multiplies the negative elements of a tensor by slopes as `rrelu` does. @torch torch.nn.functional.rrelu_ */
+export function nn_functional_rrelu_(input: Tensor, lower: number, upper: number | RreluUpperFloatOptions): Tensor;
+/** Multiplies the negative elements of a tensor by slopes as `rrelu` does. @torch torch.nn.functional.rrelu_ */
+export function nn_functional_rrelu_(input: Tensor, lower: number, upper: number, training: boolean | RreluTrainingOptions): Tensor;
+/** Multiplies the negative elements of a tensor by slopes as `rrelu` does. @torch torch.nn.functional.rrelu_ */
+export function nn_functional_rrelu_(input: Tensor | RreluInputArgs): Tensor;
+export function nn_functional_rrelu_(...args: unknown[]): Tensor {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_rrelu_(args[0], 0.125, 0.3333333333333333, false);
+  return A.call<Tensor>("rrelu_", $T("nn_functional_rrelu_", [O.nn_functional_rrelu_]), args);
 }
 
 /**
@@ -2611,6 +2756,7 @@ function nn_functional_member(name: string): unknown {
     case "maxPool3d": return nn_functional_maxPool3d;
     case "mish": return nn_functional_mish;
     case "mseLoss": return nn_functional_mseLoss;
+    case "multiHeadAttentionForward": return nn_functional_multiHeadAttentionForward;
     case "multilabelSoftMarginLoss": return nn_functional_multilabelSoftMarginLoss;
     case "nllLoss": return nn_functional_nllLoss;
     case "normalize": return nn_functional_normalize;
@@ -2625,6 +2771,8 @@ function nn_functional_member(name: string): unknown {
     case "relu6": return nn_functional_relu6;
     case "relu_": return nn_functional_relu_;
     case "rmsNorm": return nn_functional_rmsNorm;
+    case "rrelu": return nn_functional_rrelu;
+    case "rrelu_": return nn_functional_rrelu_;
     case "scaledDotProductAttention": return nn_functional_scaledDotProductAttention;
     case "selu": return nn_functional_selu;
     case "selu_": return nn_functional_selu_;
@@ -2651,13 +2799,13 @@ function nn_functional_member(name: string): unknown {
 
 /** For the compiler, and for what reads its types. */
 function nn_functional_all() {
-  return { adaptiveAvgPool1d: nn_functional_adaptiveAvgPool1d, adaptiveAvgPool2d: nn_functional_adaptiveAvgPool2d, adaptiveAvgPool3d: nn_functional_adaptiveAvgPool3d, adaptiveMaxPool1d: nn_functional_adaptiveMaxPool1d, adaptiveMaxPool2d: nn_functional_adaptiveMaxPool2d, adaptiveMaxPool3d: nn_functional_adaptiveMaxPool3d, avgPool1d: nn_functional_avgPool1d, avgPool2d: nn_functional_avgPool2d, avgPool3d: nn_functional_avgPool3d, batchNorm: nn_functional_batchNorm, bilinear: nn_functional_bilinear, binaryCrossEntropy: nn_functional_binaryCrossEntropy, binaryCrossEntropyWithLogits: nn_functional_binaryCrossEntropyWithLogits, celu: nn_functional_celu, celu_: nn_functional_celu_, channelShuffle: nn_functional_channelShuffle, conv1d: nn_functional_conv1d, conv2d: nn_functional_conv2d, conv3d: nn_functional_conv3d, convTranspose1d: nn_functional_convTranspose1d, convTranspose2d: nn_functional_convTranspose2d, convTranspose3d: nn_functional_convTranspose3d, cosineEmbeddingLoss: nn_functional_cosineEmbeddingLoss, cosineSimilarity: nn_functional_cosineSimilarity, crossEntropy: nn_functional_crossEntropy, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, embedding: nn_functional_embedding, embeddingBag: nn_functional_embeddingBag, gaussianNllLoss: nn_functional_gaussianNllLoss, gelu: nn_functional_gelu, glu: nn_functional_glu, groupNorm: nn_functional_groupNorm, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, hingeEmbeddingLoss: nn_functional_hingeEmbeddingLoss, huberLoss: nn_functional_huberLoss, instanceNorm: nn_functional_instanceNorm, interpolate: nn_functional_interpolate, klDiv: nn_functional_klDiv, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, marginRankingLoss: nn_functional_marginRankingLoss, maxPool1d: nn_functional_maxPool1d, maxPool2d: nn_functional_maxPool2d, maxPool3d: nn_functional_maxPool3d, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, multilabelSoftMarginLoss: nn_functional_multilabelSoftMarginLoss, nllLoss: nn_functional_nllLoss, normalize: nn_functional_normalize, oneHot: nn_functional_oneHot, pad: nn_functional_pad, pairwiseDistance: nn_functional_pairwiseDistance, pixelShuffle: nn_functional_pixelShuffle, pixelUnshuffle: nn_functional_pixelUnshuffle, poissonNllLoss: nn_functional_poissonNllLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, rmsNorm: nn_functional_rmsNorm, scaledDotProductAttention: nn_functional_scaledDotProductAttention, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softMarginLoss: nn_functional_softMarginLoss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_, tripletMarginLoss: nn_functional_tripletMarginLoss, upsample: nn_functional_upsample, upsampleBilinear: nn_functional_upsampleBilinear, upsampleNearest: nn_functional_upsampleNearest } as const;
+  return { adaptiveAvgPool1d: nn_functional_adaptiveAvgPool1d, adaptiveAvgPool2d: nn_functional_adaptiveAvgPool2d, adaptiveAvgPool3d: nn_functional_adaptiveAvgPool3d, adaptiveMaxPool1d: nn_functional_adaptiveMaxPool1d, adaptiveMaxPool2d: nn_functional_adaptiveMaxPool2d, adaptiveMaxPool3d: nn_functional_adaptiveMaxPool3d, avgPool1d: nn_functional_avgPool1d, avgPool2d: nn_functional_avgPool2d, avgPool3d: nn_functional_avgPool3d, batchNorm: nn_functional_batchNorm, bilinear: nn_functional_bilinear, binaryCrossEntropy: nn_functional_binaryCrossEntropy, binaryCrossEntropyWithLogits: nn_functional_binaryCrossEntropyWithLogits, celu: nn_functional_celu, celu_: nn_functional_celu_, channelShuffle: nn_functional_channelShuffle, conv1d: nn_functional_conv1d, conv2d: nn_functional_conv2d, conv3d: nn_functional_conv3d, convTranspose1d: nn_functional_convTranspose1d, convTranspose2d: nn_functional_convTranspose2d, convTranspose3d: nn_functional_convTranspose3d, cosineEmbeddingLoss: nn_functional_cosineEmbeddingLoss, cosineSimilarity: nn_functional_cosineSimilarity, crossEntropy: nn_functional_crossEntropy, dropout: nn_functional_dropout, elu: nn_functional_elu, elu_: nn_functional_elu_, embedding: nn_functional_embedding, embeddingBag: nn_functional_embeddingBag, gaussianNllLoss: nn_functional_gaussianNllLoss, gelu: nn_functional_gelu, glu: nn_functional_glu, groupNorm: nn_functional_groupNorm, hardshrink: nn_functional_hardshrink, hardsigmoid: nn_functional_hardsigmoid, hardswish: nn_functional_hardswish, hardtanh: nn_functional_hardtanh, hardtanh_: nn_functional_hardtanh_, hingeEmbeddingLoss: nn_functional_hingeEmbeddingLoss, huberLoss: nn_functional_huberLoss, instanceNorm: nn_functional_instanceNorm, interpolate: nn_functional_interpolate, klDiv: nn_functional_klDiv, l1Loss: nn_functional_l1Loss, layerNorm: nn_functional_layerNorm, leakyRelu: nn_functional_leakyRelu, leakyRelu_: nn_functional_leakyRelu_, linear: nn_functional_linear, logSoftmax: nn_functional_logSoftmax, logsigmoid: nn_functional_logsigmoid, marginRankingLoss: nn_functional_marginRankingLoss, maxPool1d: nn_functional_maxPool1d, maxPool2d: nn_functional_maxPool2d, maxPool3d: nn_functional_maxPool3d, mish: nn_functional_mish, mseLoss: nn_functional_mseLoss, multiHeadAttentionForward: nn_functional_multiHeadAttentionForward, multilabelSoftMarginLoss: nn_functional_multilabelSoftMarginLoss, nllLoss: nn_functional_nllLoss, normalize: nn_functional_normalize, oneHot: nn_functional_oneHot, pad: nn_functional_pad, pairwiseDistance: nn_functional_pairwiseDistance, pixelShuffle: nn_functional_pixelShuffle, pixelUnshuffle: nn_functional_pixelUnshuffle, poissonNllLoss: nn_functional_poissonNllLoss, prelu: nn_functional_prelu, relu: nn_functional_relu, relu6: nn_functional_relu6, relu_: nn_functional_relu_, rmsNorm: nn_functional_rmsNorm, rrelu: nn_functional_rrelu, rrelu_: nn_functional_rrelu_, scaledDotProductAttention: nn_functional_scaledDotProductAttention, selu: nn_functional_selu, selu_: nn_functional_selu_, sigmoid: nn_functional_sigmoid, silu: nn_functional_silu, smoothL1Loss: nn_functional_smoothL1Loss, softMarginLoss: nn_functional_softMarginLoss, softmax: nn_functional_softmax, softmin: nn_functional_softmin, softplus: nn_functional_softplus, softshrink: nn_functional_softshrink, softsign: nn_functional_softsign, tanh: nn_functional_tanh, tanhshrink: nn_functional_tanhshrink, threshold: nn_functional_threshold, threshold_: nn_functional_threshold_, tripletMarginLoss: nn_functional_tripletMarginLoss, upsample: nn_functional_upsample, upsampleBilinear: nn_functional_upsampleBilinear, upsampleNearest: nn_functional_upsampleNearest } as const;
 }
 
 /** The functions of torch.nn.functional. @namespace */
 export const namespace_nn_functional = tellMissingFunctions(
   "F",
-  lateNamespace("adaptiveAvgPool1d adaptiveAvgPool2d adaptiveAvgPool3d adaptiveMaxPool1d adaptiveMaxPool2d adaptiveMaxPool3d avgPool1d avgPool2d avgPool3d batchNorm bilinear binaryCrossEntropy binaryCrossEntropyWithLogits celu celu_ channelShuffle conv1d conv2d conv3d convTranspose1d convTranspose2d convTranspose3d cosineEmbeddingLoss cosineSimilarity crossEntropy dropout elu elu_ embedding embeddingBag gaussianNllLoss gelu glu groupNorm hardshrink hardsigmoid hardswish hardtanh hardtanh_ hingeEmbeddingLoss huberLoss instanceNorm interpolate klDiv l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid marginRankingLoss maxPool1d maxPool2d maxPool3d mish mseLoss multilabelSoftMarginLoss nllLoss normalize oneHot pad pairwiseDistance pixelShuffle pixelUnshuffle poissonNllLoss prelu relu relu6 relu_ rmsNorm scaledDotProductAttention selu selu_ sigmoid silu smoothL1Loss softMarginLoss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ tripletMarginLoss upsample upsampleBilinear upsampleNearest", nn_functional_member, nn_functional_all),
+  lateNamespace("adaptiveAvgPool1d adaptiveAvgPool2d adaptiveAvgPool3d adaptiveMaxPool1d adaptiveMaxPool2d adaptiveMaxPool3d avgPool1d avgPool2d avgPool3d batchNorm bilinear binaryCrossEntropy binaryCrossEntropyWithLogits celu celu_ channelShuffle conv1d conv2d conv3d convTranspose1d convTranspose2d convTranspose3d cosineEmbeddingLoss cosineSimilarity crossEntropy dropout elu elu_ embedding embeddingBag gaussianNllLoss gelu glu groupNorm hardshrink hardsigmoid hardswish hardtanh hardtanh_ hingeEmbeddingLoss huberLoss instanceNorm interpolate klDiv l1Loss layerNorm leakyRelu leakyRelu_ linear logSoftmax logsigmoid marginRankingLoss maxPool1d maxPool2d maxPool3d mish mseLoss multiHeadAttentionForward multilabelSoftMarginLoss nllLoss normalize oneHot pad pairwiseDistance pixelShuffle pixelUnshuffle poissonNllLoss prelu relu relu6 relu_ rmsNorm rrelu rrelu_ scaledDotProductAttention selu selu_ sigmoid silu smoothL1Loss softMarginLoss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ tripletMarginLoss upsample upsampleBilinear upsampleNearest", nn_functional_member, nn_functional_all),
 );
 
 function linalg_member(name: string): unknown {
@@ -2742,6 +2890,7 @@ nn_functional_maxPool2d [[[["input","Tensor"],["kernelSize","Ints"],["stride","I
 nn_functional_maxPool3d [[[["input","Tensor"],["kernelSize","Ints"],["stride","Ints?",null],["padding","Ints",[0]],["dilation","Ints",[1]],["ceilMode","Bool",false]],6,0],[[["input","Tensor"],["kernelSize","Ints"],["stride","Ints?",null],["padding","Ints",[0]],["dilation","Ints",[1]],["ceilMode","Bool",false],["returnIndices","Bool"]],7,0]]
 nn_functional_mish [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_mseLoss [[[["input","Tensor"],["target","Tensor"],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"],["weight","Tensor?",null]],6,0]]
+nn_functional_multiHeadAttentionForward [[[["query","Tensor"],["key","Tensor"],["value","Tensor"],["embedDimToCheck","Int"],["numHeads","Int"],["inProjWeight","Tensor?",null],["inProjBias","Tensor?",null],["biasK","Tensor?",null],["biasV","Tensor?",null],["addZeroAttn","Bool"],["dropoutP","Float"],["outProjWeight","Tensor"],["outProjBias","Tensor?",null],["training","Bool",true],["keyPaddingMask","Tensor?",null],["needWeights","Bool",true],["attnMask","Tensor?",null],["useSeparateProjWeight","Bool",false],["qProjWeight","Tensor?",null],["kProjWeight","Tensor?",null],["vProjWeight","Tensor?",null],["staticK","Tensor?",null],["staticV","Tensor?",null],["averageAttnWeights","Bool",true],["isCausal","Bool",false]],25,0]]
 nn_functional_multilabelSoftMarginLoss [[[["input","Tensor"],["target","Tensor"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["reduce","Bool?",null],["reduction","String","mean"]],6,0]]
 nn_functional_nllLoss [[[["input","Tensor"],["target","Tensor|Index"],["weight","Tensor?",null],["sizeAverage","Bool?",null],["ignoreIndex","Int",-100],["reduce","Bool?",null],["reduction","String","mean"]],7,0]]
 nn_functional_normalize [[[["input","Tensor"],["p","Float",2],["dim","Dims",1],["eps","Float",1e-12]],4,1]]
@@ -2756,6 +2905,8 @@ nn_functional_relu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu6 [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_relu_ [[[["input","Tensor"]],1,0]]
 nn_functional_rmsNorm [[[["input","Tensor"],["normalizedShape","Sizes"],["weight","Tensor?",null],["eps","Float?",null]],4,0]]
+nn_functional_rrelu [[[["input","Tensor"],["lower","Float",0.125],["upper","Float",0.3333333333333333],["training","Bool",false],["inplace","Bool",false]],5,0]]
+nn_functional_rrelu_ [[[["input","Tensor"],["lower","Float",0.125],["upper","Float",0.3333333333333333],["training","Bool",false]],4,0]]
 nn_functional_scaledDotProductAttention [[[["query","Tensor"],["key","Tensor"],["value","Tensor"],["attnMask","Tensor?",null],["dropoutP","Float",0],["isCausal","Bool",false],["scale","Float?",null],["enableGqa","Bool",false]],6,0]]
 nn_functional_selu [[[["input","Tensor"],["inplace","Bool",false]],2,0]]
 nn_functional_selu_ [[[["input","Tensor"]],1,0]]

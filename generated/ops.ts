@@ -420,6 +420,22 @@ export function nn_functional_leaky_relu_(input: Tensor, negativeSlope: number):
   return $C.leakyReluInplace(input, negativeSlope);
 }
 
+export function nn_functional_rrelu(input: Tensor, lower: number, upper: number, training: boolean, inplace: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_rrelu", nn_functional_rrelu), [input, lower, upper, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.rrelu(input, lower, upper, training, inplace);
+  let r: Tensor;
+  try { r = $C.rrelu(input, lower, upper, training, inplace); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_rrelu_(input: Tensor, lower: number, upper: number, training: boolean): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_rrelu_", nn_functional_rrelu_), [input, lower, upper, training]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!$G.begin()) return $C.rreluInplace(input, lower, upper, training);
+  let r: Tensor;
+  try { r = $C.rreluInplace(input, lower, upper, training); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
 export function nn_functional_logsigmoid(input: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_logsigmoid", nn_functional_logsigmoid), [input]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.logsigmoid(input);
@@ -974,6 +990,14 @@ export function nn_functional_scaled_dot_product_attention(query: Tensor, key: T
   if (!$G.begin()) return $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa);
   let r: Tensor;
   try { r = $C.scaledDotProductAttention(query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa); } catch (e) { $G.leaveAll(); throw e; }
+  return $G.finish(r);
+}
+
+export function nn_functional_multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embedDimToCheck: number, numHeads: number, inProjWeight: Tensor | null, inProjBias: Tensor | null, biasK: Tensor | null, biasV: Tensor | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: Tensor, outProjBias: Tensor | null, training: boolean, keyPaddingMask: Tensor | null, needWeights: boolean, attnMask: Tensor | null, useSeparateProjWeight: boolean, qProjWeight: Tensor | null, kProjWeight: Tensor | null, vProjWeight: Tensor | null, staticK: Tensor | null, staticV: Tensor | null, averageAttnWeights: boolean, isCausal: boolean): [Tensor, Tensor | null] {
+  if ($A.attention.bits !== 0) { const r = $A.attend($O("nn_functional_multi_head_attention_forward", nn_functional_multi_head_attention_forward), [query, key, value, embedDimToCheck, numHeads, inProjWeight, inProjBias, biasK, biasV, addZeroAttn, dropoutP, outProjWeight, outProjBias, training, keyPaddingMask, needWeights, attnMask, useSeparateProjWeight, qProjWeight, kProjWeight, vProjWeight, staticK, staticV, averageAttnWeights, isCausal]); if (r !== $A.PROCEED) return r as [Tensor, Tensor | null]; }
+  if (!$G.begin()) return $C.multiHeadAttentionForward(query, key, value, embedDimToCheck, numHeads, inProjWeight, inProjBias, biasK, biasV, addZeroAttn, dropoutP, outProjWeight, outProjBias, training, keyPaddingMask, needWeights, attnMask, useSeparateProjWeight, qProjWeight, kProjWeight, vProjWeight, staticK, staticV, averageAttnWeights, isCausal);
+  let r: [Tensor, Tensor | null];
+  try { r = $C.multiHeadAttentionForward(query, key, value, embedDimToCheck, numHeads, inProjWeight, inProjBias, biasK, biasV, addZeroAttn, dropoutP, outProjWeight, outProjBias, training, keyPaddingMask, needWeights, attnMask, useSeparateProjWeight, qProjWeight, kProjWeight, vProjWeight, staticK, staticV, averageAttnWeights, isCausal); } catch (e) { $G.leaveAll(); throw e; }
   return $G.finish(r);
 }
 
@@ -9184,6 +9208,8 @@ nn_functional_hardtanh_ ["hardtanh_","hardtanh_","","composite",["input","minVal
 nn_functional_relu6 ["relu6","relu6","","composite",["input","inplace"],null,null,null,"nn.functional"]
 nn_functional_leaky_relu ["leaky_relu","leakyRelu","","composite",["input","negativeSlope","inplace"],null,null,null,"nn.functional"]
 nn_functional_leaky_relu_ ["leaky_relu_","leakyRelu_","","composite",["input","negativeSlope"],null,null,null,"nn.functional"]
+nn_functional_rrelu ["rrelu","rrelu","","composite",["input","lower","upper","training","inplace"],null,null,null,"nn.functional"]
+nn_functional_rrelu_ ["rrelu_","rrelu_","","composite",["input","lower","upper","training"],null,null,null,"nn.functional"]
 nn_functional_logsigmoid ["logsigmoid","logsigmoid","","composite",["input"],null,null,null,"nn.functional"]
 nn_functional_softsign ["softsign","softsign","","composite",["input"],null,null,null,"nn.functional"]
 nn_functional_tanhshrink ["tanhshrink","tanhshrink","","composite",["input"],null,null,null,"nn.functional"]
@@ -9224,6 +9250,7 @@ glu ["glu","glu","","op",["self","dim"]]
 _scaled_dot_product_flash_attention_for_cpu ["_scaled_dot_product_flash_attention_for_cpu","_scaledDotProductFlashAttentionForCpu","","op",["query","key","value","attnMask","isCausal","scale"],[[0,1,2,3],[],[]]]
 _scaled_dot_product_flash_attention_for_cpu_backward ["_scaled_dot_product_flash_attention_for_cpu_backward","_scaledDotProductFlashAttentionForCpuBackward","","op",["gradOut","query","key","value","attnMask","out","logsumexp","isCausal","scale"],[[0,1,2,3,4,5,6],[],[]]]
 nn_functional_scaled_dot_product_attention ["scaled_dot_product_attention","scaledDotProductAttention","","composite",["query","key","value","attnMask","dropoutP","isCausal","scale","enableGqa"],null,null,null,"nn.functional"]
+nn_functional_multi_head_attention_forward ["multi_head_attention_forward","multiHeadAttentionForward","","composite",["query","key","value","embedDimToCheck","numHeads","inProjWeight","inProjBias","biasK","biasV","addZeroAttn","dropoutP","outProjWeight","outProjBias","training","keyPaddingMask","needWeights","attnMask","useSeparateProjWeight","qProjWeight","kProjWeight","vProjWeight","staticK","staticV","averageAttnWeights","isCausal"],null,null,null,"nn.functional"]
 convolution ["convolution","convolution","","op",["input","weight","bias","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1,2],[],[]]]
 convolution_input_backward ["convolution_input_backward","convolutionInputBackward","","op",["gradOutput","weight","inputSize","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1],[],[]]]
 convolution_weight_backward ["convolution_weight_backward","convolutionWeightBackward","","op",["gradOutput","input","weightSize","stride","padding","dilation","transposed","outputPadding","groups"],[[0,1],[],[]]]

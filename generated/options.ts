@@ -2850,6 +2850,58 @@ export interface LeakyReluNegativeSlopeFloatOptions {
   negativeSlope?: number;
 }
 
+export interface RreluArgs {
+  input: Tensor;
+  lower?: number;
+  upper?: number;
+  training?: boolean;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface RreluLowerOptions {
+  lower?: number;
+  upper?: number;
+  training?: boolean;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface RreluUpperOptions {
+  upper?: number;
+  training?: boolean;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface TrainingInplaceOptions {
+  training?: boolean;
+  /** Write into the input itself. */
+  inplace?: boolean;
+}
+
+export interface RreluInputArgs {
+  input: Tensor;
+  lower?: number;
+  upper?: number;
+  training?: boolean;
+}
+
+export interface RreluLowerFloatOptions {
+  lower?: number;
+  upper?: number;
+  training?: boolean;
+}
+
+export interface RreluUpperFloatOptions {
+  upper?: number;
+  training?: boolean;
+}
+
+export interface RreluTrainingOptions {
+  training?: boolean;
+}
+
 export interface LogsigmoidArgs {
   input: Tensor;
 }
@@ -2996,6 +3048,406 @@ export interface ScaledDotProductAttentionIsCausalOptions {
 export interface ScaledDotProductAttentionOptions {
   scale?: number | null;
   enableGqa?: boolean;
+}
+
+export interface MultiHeadAttentionForwardArgs {
+  query: Tensor;
+  key: Tensor;
+  value: Tensor;
+  embedDimToCheck: number;
+  numHeads: number;
+  inProjWeight?: Tensor | null;
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardKeyArgs {
+  key: Tensor;
+  value: Tensor;
+  embedDimToCheck: number;
+  numHeads: number;
+  inProjWeight?: Tensor | null;
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardValueArgs {
+  value: Tensor;
+  embedDimToCheck: number;
+  numHeads: number;
+  inProjWeight?: Tensor | null;
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardEmbedDimToCheckArgs {
+  embedDimToCheck: number;
+  numHeads: number;
+  inProjWeight?: Tensor | null;
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardNumHeadsArgs {
+  numHeads: number;
+  inProjWeight?: Tensor | null;
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardInProjWeightArgs {
+  inProjWeight?: Tensor | null;
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardInProjBiasArgs {
+  inProjBias?: Tensor | null;
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardBiasKArgs {
+  biasK?: Tensor | null;
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardBiasVArgs {
+  biasV?: Tensor | null;
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardAddZeroAttnArgs {
+  addZeroAttn: boolean;
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardDropoutPArgs {
+  dropoutP: number;
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardOutProjWeightArgs {
+  outProjWeight: Tensor;
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardOutProjBiasOptions {
+  outProjBias?: Tensor | null;
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardTrainingOptions {
+  training?: boolean;
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardKeyPaddingMaskOptions {
+  keyPaddingMask?: Tensor | null;
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardNeedWeightsOptions {
+  needWeights?: boolean;
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardAttnMaskOptions {
+  attnMask?: Tensor | null;
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardUseSeparateProjWeightOptions {
+  useSeparateProjWeight?: boolean;
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardQProjWeightOptions {
+  qProjWeight?: Tensor | null;
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardKProjWeightOptions {
+  kProjWeight?: Tensor | null;
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardVProjWeightOptions {
+  vProjWeight?: Tensor | null;
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardStaticKOptions {
+  staticK?: Tensor | null;
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardStaticVOptions {
+  staticV?: Tensor | null;
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardAverageAttnWeightsOptions {
+  averageAttnWeights?: boolean;
+  isCausal?: boolean;
+}
+
+export interface MultiHeadAttentionForwardIsCausalOptions {
+  isCausal?: boolean;
 }
 
 export interface Conv1dArgs {
@@ -4757,12 +5209,6 @@ export interface DropoutArgs {
 
 export interface DropoutPOptions {
   p?: number;
-  training?: boolean;
-  /** Write into the input itself. */
-  inplace?: boolean;
-}
-
-export interface DropoutTrainingOptions {
   training?: boolean;
   /** Write into the input itself. */
   inplace?: boolean;

@@ -202,6 +202,41 @@ export function gradientOnWrongDevice(op: string | undefined, who: Part, index: 
   return new RuntimeError(`${part(who)}invalid gradient at index ${part(index)} - expected device ${part(expected)} but got ${part(got)}`, { op, code: "runtime" });
 }
 
+/** {node} needs a tensor of shape {shape} that its operator saved for the backward pass, and it was disposed since: by dispose(), or at the end of a block with `using`. Keep it until backward() has run. */
+export function savedWasDisposed(op: string | undefined, node: Part, shape: Part): DisposedError {
+  return new DisposedError(`${part(node)} needs a tensor of shape ${part(shape)} that its operator saved for the backward pass, and it was disposed since: by dispose(), or at the end of a block with \`using\`. Keep it until backward() has run.`, { op, code: "disposed" });
+}
+
+/** {node} was to pass on a gradient of shape {shape}, and it was disposed before: a hook got it, perhaps. */
+export function gradientWasDisposed(op: string | undefined, node: Part, shape: Part): DisposedError {
+  return new DisposedError(`${part(node)} was to pass on a gradient of shape ${part(shape)}, and it was disposed before: a hook got it, perhaps.`, { op, code: "disposed" });
+}
+
+/** the gradient of a tensor of shape {shape} cannot be added up: {what} was disposed. Set `grad` to null where it is not needed any more. */
+export function leafGradientDisposed(op: string | undefined, shape: Part, what: Part): DisposedError {
+  return new DisposedError(`the gradient of a tensor of shape ${part(shape)} cannot be added up: ${part(what)} was disposed. Set \`grad\` to null where it is not needed any more.`, { op, code: "disposed" });
+}
+
+/** the gradient that was given for output {index} was disposed */
+export function startGradientDisposed(op: string | undefined, index: Part): DisposedError {
+  return new DisposedError(`the gradient that was given for output ${part(index)} was disposed`, { op, code: "disposed" });
+}
+
+/** hook '{name}' gave a tensor that was disposed */
+export function hookGaveDisposed(op: string | undefined, name: Part): DisposedError {
+  return new DisposedError(`hook '${part(name)}' gave a tensor that was disposed`, { op, code: "disposed" });
+}
+
+/** `inputs` argument to `grad()` cannot be empty. */
+export function noGradInputs(op: string | undefined): RuntimeError {
+  return new RuntimeError(`\`inputs\` argument to \`grad()\` cannot be empty.`, { op, code: "value" });
+}
+
+/** got {tensors} tensors and {gradients} gradients */
+export function fewGradients(op: string | undefined, tensors: Part, gradients: Part): RuntimeError {
+  return new RuntimeError(`got ${part(tensors)} tensors and ${part(gradients)} gradients`, { op, code: "value" });
+}
+
 /** `inputs` argument to `backward()` cannot be empty. */
 export function noBackwardInputs(op: string | undefined): RuntimeError {
   return new RuntimeError(`\`inputs\` argument to \`backward()\` cannot be empty.`, { op, code: "runtime" });
@@ -2282,6 +2317,101 @@ export function addbmmSizes(op: string | undefined, n: Part, m: Part, rows: Part
   return new RuntimeError(`Incompatible matrix sizes for bmm (${part(n)}x${part(m)} and ${part(rows)}x${part(columns)})`, { op, code: "shape_mismatch" });
 }
 
+/** only bool and floating types of {name} are supported */
+export function multiHeadMaskKind(op: string | undefined, name: Part): AssertionError {
+  return new AssertionError(`only bool and floating types of ${part(name)} are supported`, { op, code: "assertion" });
+}
+
+/** Support for mismatched {name} and {other} is deprecated. Use same type for both instead. */
+export function multiHeadMasksDiffer(name: Part, other: Part): void {
+  warn(`Support for mismatched ${part(name)} and ${part(other)} is deprecated. Use same type for both instead.`, "UserWarning");
+}
+
+/** query should be unbatched 2D or batched 3D tensor but received {rank}-D query tensor */
+export function multiHeadQueryRank(op: string | undefined, rank: Part): AssertionError {
+  return new AssertionError(`query should be unbatched 2D or batched 3D tensor but received ${part(rank)}-D query tensor`, { op, code: "assertion" });
+}
+
+/** For {kind} `query`, expected `key` and `value` to be {rank}-D but found {key}-D and {value}-D tensors respectively */
+export function multiHeadRanks(op: string | undefined, kind: Part, rank: Part, key: Part, value: Part): AssertionError {
+  return new AssertionError(`For ${part(kind)} \`query\`, expected \`key\` and \`value\` to be ${part(rank)}-D but found ${part(key)}-D and ${part(value)}-D tensors respectively`, { op, code: "assertion" });
+}
+
+/** For {kind} `query`, expected `key_padding_mask` to be `None` or {wanted}-D but found {got}-D tensor instead */
+export function multiHeadPaddingRank(op: string | undefined, kind: Part, wanted: Part, got: Part): AssertionError {
+  return new AssertionError(`For ${part(kind)} \`query\`, expected \`key_padding_mask\` to be \`None\` or ${part(wanted)}-D but found ${part(got)}-D tensor instead`, { op, code: "assertion" });
+}
+
+/** For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {got}-D tensor instead */
+export function multiHeadMaskRank(op: string | undefined, kind: Part, got: Part): AssertionError {
+  return new AssertionError(`For ${part(kind)} \`query\`, expected \`attn_mask\` to be \`None\`, 2-D or 3-D but found ${part(got)}-D tensor instead`, { op, code: "assertion" });
+}
+
+/** Expected `attn_mask` shape to be {expected} but got {got} */
+export function multiHeadMaskShape(op: string | undefined, expected: Part, got: Part): AssertionError {
+  return new AssertionError(`Expected \`attn_mask\` shape to be ${part(expected)} but got ${part(got)}`, { op, code: "assertion" });
+}
+
+/** expecting {name} weights shape of {expected}, but got {got} */
+export function multiHeadWeightsShape(op: string | undefined, name: Part, expected: Part, got: Part): AssertionError {
+  return new AssertionError(`expecting ${part(name)} weights shape of ${part(expected)}, but got ${part(got)}`, { op, code: "assertion" });
+}
+
+/** was expecting embedding dimension of {expected}, but got {got} */
+export function multiHeadWidth(op: string | undefined, expected: Part, got: Part): AssertionError {
+  return new AssertionError(`was expecting embedding dimension of ${part(expected)}, but got ${part(got)}`, { op, code: "assertion" });
+}
+
+/** embed_dim {width} not divisible by num_heads {heads} */
+export function multiHeadHeads(op: string | undefined, width: Part, heads: Part): AssertionError {
+  return new AssertionError(`embed_dim ${part(width)} not divisible by num_heads ${part(heads)}`, { op, code: "assertion" });
+}
+
+/** key's sequence and batch dims {key} do not match value's {value} */
+export function multiHeadKeyDims(op: string | undefined, key: Part, value: Part): AssertionError {
+  return new AssertionError(`key's sequence and batch dims ${part(key)} do not match value's ${part(value)}`, { op, code: "assertion" });
+}
+
+/** key shape {key} does not match value shape {value} */
+export function multiHeadKeyShape(op: string | undefined, key: Part, value: Part): AssertionError {
+  return new AssertionError(`key shape ${part(key)} does not match value shape ${part(value)}`, { op, code: "assertion" });
+}
+
+/** The shape of the {rank}D attn_mask is {got}, but should be {expected}. */
+export function multiHeadMaskSize(op: string | undefined, rank: Part, got: Part, expected: Part): RuntimeError {
+  return new RuntimeError(`The shape of the ${part(rank)}D attn_mask is ${part(got)}, but should be ${part(expected)}.`, { op, code: "shape_mismatch" });
+}
+
+/** Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` to create this mask. */
+export function multiHeadCausal(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Need attn_mask if specifying the is_causal hint. You may use the Transformer module method \`generate_square_subsequent_mask\` to create this mask.`, { op, code: "value" });
+}
+
+/** Expected key_padded_mask.shape[{dim}] to be {expected}, but got {got} */
+export function multiHeadPaddingSize(op: string | undefined, dim: Part, expected: Part, got: Part): AssertionError {
+  return new AssertionError(`Expected key_padded_mask.shape[${part(dim)}] to be ${part(expected)}, but got ${part(got)}`, { op, code: "assertion" });
+}
+
+/** use_separate_proj_weight is {flag} but {name} is None */
+export function multiHeadWeightMissing(op: string | undefined, flag: Part, name: Part): AssertionError {
+  return new AssertionError(`use_separate_proj_weight is ${part(flag)} but ${part(name)} is None`, { op, code: "assertion" });
+}
+
+/** bias cannot be added to static {name}. */
+export function multiHeadStaticBias(op: string | undefined, name: Part): AssertionError {
+  return new AssertionError(`bias cannot be added to static ${part(name)}.`, { op, code: "assertion" });
+}
+
+/** {given} is set but {other} is None */
+export function multiHeadLoneBias(op: string | undefined, given: Part, other: Part): AssertionError {
+  return new AssertionError(`${part(given)} is set but ${part(other)} is None`, { op, code: "assertion" });
+}
+
+/** expecting {name}.size({dim}) of {expected}, but got {got} */
+export function multiHeadStaticSize(op: string | undefined, name: Part, dim: Part, expected: Part, got: Part): AssertionError {
+  return new AssertionError(`expecting ${part(name)}.size(${part(dim)}) of ${part(expected)}, but got ${part(got)}`, { op, code: "assertion" });
+}
+
 /** {reduction} is not a valid value for reduction */
 export function unknownReduction(op: string | undefined, reduction: Part): ValueError {
   return new ValueError(`${part(reduction)} is not a valid value for reduction`, { op, code: "value" });
@@ -2470,6 +2600,16 @@ export function gluOfOddSize(op: string | undefined, dim: Part, size: Part): Run
 /** glu does not support scalars because halving size must be even */
 export function gluOfScalar(op: string | undefined): RuntimeError {
   return new RuntimeError(`glu does not support scalars because halving size must be even`, { op, code: "shape" });
+}
+
+/** rrelu: {side} bound must be finite, got {value} */
+export function rreluBound(op: string | undefined, side: Part, value: Part): RuntimeError {
+  return new RuntimeError(`rrelu: ${part(side)} bound must be finite, got ${part(value)}`, { op, code: "value" });
+}
+
+/** Lower bound should be less than or equal to the upper bound */
+export function rreluBounds(op: string | undefined): RuntimeError {
+  return new RuntimeError(`Lower bound should be less than or equal to the upper bound`, { op, code: "value" });
 }
 
 /** approximate argument must be either none or tanh. */

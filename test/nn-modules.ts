@@ -109,6 +109,8 @@ export const modules: Record<string, () => object> = {
   Mish: () => new Z.nn.Mish(),
   PReLU: () => new Z.nn.PReLU(),
   ReLU6: () => new Z.nn.ReLU6(),
+  RReLU: () => new Z.nn.RReLU(),
+  Softmax2d: () => new Z.nn.Softmax2d(),
   SELU: () => new Z.nn.SELU(),
   SiLU: () => new Z.nn.SiLU(),
   Softmin: () => new Z.nn.Softmin(0),

@@ -34,6 +34,9 @@ const DOCS: Readonly<Record<string, string>> = {
 };
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
+/** A list of tensors that may be given as several arguments. */
+export const isGathered = (op: Op, a: Arg): boolean => op.gathers === true && a.role === "TensorList";
+
 export const isSize = (a: Arg): boolean => a.role === "Size" || a.role === "Sizes";
 
 /** The names by which an argument may be given, torch's first. */

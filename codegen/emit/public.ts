@@ -4,7 +4,7 @@ import { placesOf } from "../model/places.ts";
 import { docOf } from "./docs.ts";
 import { lateTable, line } from "./lines.ts";
 import { resultType } from "./ops.ts";
-import { isSize, type OptionTypes } from "./options.ts";
+import { isGathered, isSize, type OptionTypes } from "./options.ts";
 import { declared, optionTypesOf } from "./signatures.ts";
 import { typeOf } from "./types.ts";
 
@@ -47,7 +47,8 @@ function isSimple(ops: readonly Op[]): boolean {
 /** The line of a group's overloads, as `overloadTable` of src/dispatch/arguments.ts reads it. */
 function overloadsLine(group: Group, inplace: boolean): string {
   const rows = group.ops.map((op) => {
-    const args = op.args.map((a) => [a.name, a.role, ...(a.fallback === undefined ? [] : [JSON.parse(a.fallback)])]);
+    const roleOf = (a: Arg): string => (isGathered(op, a) ? "Tensors" : a.role);
+    const args = op.args.map((a) => [a.name, roleOf(a), ...(a.fallback === undefined ? [] : [JSON.parse(a.fallback)])]);
     const positional = op.args.filter((a) => !a.byName).length;
     const out = !inplace && has(op, "out") ? (op.results?.length ?? 1) : 0;
     return [args, positional, out, ...(op.kind === "factory" ? [true] : [])];
@@ -128,7 +129,10 @@ const requiredOf = (op: Op): number => positionalOf(op).filter((a) => a.fallback
 
 /** True when the call of `count` positional arguments might be meant for this overload. */
 function mayTake(op: Op, count: number): boolean {
-  return positionalOf(op).some(isSize) || (requiredOf(op) <= count && count <= positionalOf(op).length);
+  return (
+    positionalOf(op).some((a) => isSize(a) || isGathered(op, a)) ||
+    (requiredOf(op) <= count && count <= positionalOf(op).length)
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { collectionForms } from "./collections.ts";
 import { docOf, overloadDoc } from "./docs.ts";
 import { type Form, fewest, formsOf, type Param, type Place, textOf } from "./forms.ts";
 import { resultType } from "./ops.ts";
-import { inputType, isSize, OptionTypes } from "./options.ts";
+import { inputType, isGathered, isSize, OptionTypes } from "./options.ts";
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
 
@@ -41,7 +41,7 @@ function opForms(types: OptionTypes, op: Op, name: string, of: number, skipSelf:
     const rest = [...positional.slice(place), ...named];
     return types.typeOf(op, name, rest, place + self - (op.args[0]?.name === "self" ? 1 : 0), inplace);
   };
-  const variadic = positional.findIndex(isSize);
+  const variadic = positional.findIndex((a) => isSize(a) || isGathered(op, a));
   const open = variadic >= 0 && variadic === positional.length - 1;
   const places = positional.map((a): Place => {
     const type = isSize(a) ? "readonly number[]" : op.ofDtype && a.name === "dtype" ? "D" : inputType(a);
@@ -51,7 +51,9 @@ function opForms(types: OptionTypes, op: Op, name: string, of: number, skipSelf:
   if (!open) return forms;
   const size: Param = {
     name: shownName(positional[variadic] as Arg),
-    types: ["number", optionsAt(positional.length)].filter((t) => t !== null),
+    types: [isSize(positional[variadic] as Arg) ? "number" : "Tensor", optionsAt(positional.length)].filter(
+      (t) => t !== null,
+    ),
     rest: true,
   };
   const before = places.slice(0, variadic).map((p): Param => ({ name: p.name, types: [p.type] }));

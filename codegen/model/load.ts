@@ -75,7 +75,7 @@ const KNOWN = new Set(
     "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
     "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers ofBools nodeWhen anyResult movesTo " +
     "inplaceNode listResult mayCopy nonDifferentiable saves checksFirst anyDevice checkedAs internal aliases also " +
-    "example inplaceExample throws ofDtype direct writes constants realGradients"
+    "example inplaceExample throws ofDtype direct writes gathers constants realGradients"
   ).split(" "),
 );
 
@@ -185,6 +185,8 @@ function checkLists(op: Omit<Op, "transforms">, complain: (text: string) => neve
     if (typeof op.grad === "object") complain("an operator that writes several arguments has no gradient");
     if (camel(name) === op.args[0]?.name) complain(`the in-place form writes "${name}" by itself`);
   }
+  if (op.gathers && op.args.findLast((a) => !a.byName)?.role !== "TensorList")
+    complain("`gathers` is for lists of tensors");
   if (op.returns !== undefined && op.results !== undefined) complain("has `returns` and `results`");
   if (op.returns === "Tensor[]" && op.kind !== "op") complain('a list of results is for kind "op"');
   if (typeof op.grad === "object") checkListGradients(op, complain);

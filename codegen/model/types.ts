@@ -169,7 +169,7 @@ export interface OpSchema {
   /** `module.function` in src/dispatch (kinds view, op, factory) or src/autograd/composites (composite). */
   readonly impl?: string;
   /** What the result is, where it is no tensor. An in-place form of a list has none, whatever the others give. */
-  readonly returns?: "boolean" | "Tensor[]";
+  readonly returns?: "boolean" | "Tensor[]" | "[Tensor, Tensor | null]";
   /** Further arguments that the in-place form writes, beside the first: torch's `(a!)`. */
   readonly writes?: readonly string[];
   /** The result is of bools, which `promote` does not say. */
@@ -190,6 +190,8 @@ export interface OpSchema {
   readonly inplaceNode?: string;
   /** A composite that makes no bytes before its result: nothing has to be given up at its end. */
   readonly direct?: boolean;
+  /** The last argument by position, a list of tensors, may be given as several arguments. */
+  readonly gathers?: boolean;
   /** The result is a list of tensors, of any length. */
   readonly listResult?: boolean;
   /** A view op that copies when no view exists. */

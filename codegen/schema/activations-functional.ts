@@ -208,6 +208,37 @@ export const ops = [
   },
   {
     ...functional,
+    name: "rrelu",
+    args: {
+      input: "Tensor",
+      lower: ["Float", 0.125],
+      upper: ["Float", 0.3333333333333333],
+      training: ["Bool", false],
+      inplace: ["Bool", false],
+    },
+    impl: "composites.rrelu",
+    doc:
+      "leakyRelu whose slope below zero lies halfway between `lower` and `upper`, or while `training` is drawn for " +
+      "each element evenly from between them.",
+    throws: ["RuntimeError for bounds that are infinite or in the wrong order"],
+    example: "nn.functional.rrelu(tensor([-1, 2]), 0.1, 0.3) // tensor([-0.2000,  2.0000])",
+  },
+  {
+    ...functional,
+    name: "rrelu_",
+    args: {
+      input: "Tensor",
+      lower: ["Float", 0.125],
+      upper: ["Float", 0.3333333333333333],
+      training: ["Bool", false],
+    },
+    impl: "composites.rreluInplace",
+    doc: "Multiplies the negative elements of a tensor by slopes as `rrelu` does.",
+    throws: ["RuntimeError for bounds that are infinite or in the wrong order"],
+    example: "nn.functional.rrelu_(tensor([-1, 2]), 0.1, 0.3) // tensor([-0.2000,  2.0000])",
+  },
+  {
+    ...functional,
     name: "logsigmoid",
     args: { input: "Tensor" },
     impl: "composites.logsigmoid",

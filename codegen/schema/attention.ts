@@ -66,4 +66,49 @@ export const ops = [
       "nn.functional.scaledDotProductAttention(tensor([[1, 0]]), tensor([[1, 0], [0, 1]]), tensor([[1], [2]])) " +
       "// tensor([[1.3302]])",
   },
+  {
+    name: "multi_head_attention_forward",
+    namespace: "nn.functional",
+    kind: "composite",
+    grad: "composite",
+    variants: ["function"],
+    args: {
+      ...operands,
+      embed_dim_to_check: "Int",
+      num_heads: "Int",
+      in_proj_weight: "Tensor?",
+      in_proj_bias: "Tensor?",
+      bias_k: "Tensor?",
+      bias_v: "Tensor?",
+      add_zero_attn: "Bool",
+      dropout_p: "Float",
+      out_proj_weight: "Tensor",
+      out_proj_bias: "Tensor?",
+      training: ["Bool", true],
+      key_padding_mask: ["Tensor?", null],
+      need_weights: ["Bool", true],
+      attn_mask: ["Tensor?", null],
+      use_separate_proj_weight: ["Bool", false],
+      q_proj_weight: ["Tensor?", null],
+      k_proj_weight: ["Tensor?", null],
+      v_proj_weight: ["Tensor?", null],
+      static_k: ["Tensor?", null],
+      static_v: ["Tensor?", null],
+      average_attn_weights: ["Bool", true],
+      is_causal: ["Bool", false],
+    },
+    impl: "composites.multiHeadAttentionForward",
+    returns: "[Tensor, Tensor | null]",
+    doc:
+      "What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch " +
+      "N: attention in heads, and the last linear map; with `needWeights` the weights, (N, L, S). One matrix for all " +
+      "projections, or with `useSeparateProjWeight` three. `staticK` and `staticV`, (N * heads, S, E / heads), stand " +
+      "for what keys and values are projected to. True in a mask of bools is what does not count.",
+    throws: ["AssertionError for sizes that do not fit, and weights that are missing"],
+    example:
+      "const one = ones(1, 1, 1);\n" +
+      "const [y, weights] = nn.functional.multiHeadAttentionForward(one, one, one, 1, 1, ones(3, 1), null, null, " +
+      "null, false, 0, ones(1, 1), null);\n" +
+      "[y, weights] // [tensor([[[1.]]]), tensor([[[1.]]])]",
+  },
 ] as const satisfies readonly OpSchema[];

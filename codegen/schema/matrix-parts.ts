@@ -121,16 +121,20 @@ export const ops = [
     ...composite,
     name: "block_diag",
     variants: ["function"],
+    gathers: true,
     args: { tensors: "TensorList" },
     impl: "composites.blockDiag",
-    doc: "Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row.",
+    doc:
+      "Matrices as blocks along the diagonal of one, zeros elsewhere; vectors count as one row. They are given one " +
+      "by one or in a list.",
     throws: ["RuntimeError for more than two dimensions"],
-    example: "blockDiag([tensor([[1]]), tensor([[2]])]) // tensor([[1., 0.],\n        [0., 2.]])",
+    example: "blockDiag(tensor([[1]]), tensor([[2]])) // tensor([[1., 0.],\n        [0., 2.]])",
   },
   {
     ...composite,
     name: "meshgrid",
     variants: ["function"],
+    gathers: true,
     args: { tensors: "TensorList" },
     kwargs: { indexing: ["String", "ij"] },
     impl: "composites.meshgrid",
@@ -140,12 +144,13 @@ export const ops = [
       'Vectors as coordinates of a grid, each expanded to its shape: the first along rows, or with `indexing` "xy" ' +
       "along columns.",
     throws: ["RuntimeError for tensors of more than one dimension or of several dtypes"],
-    example: "meshgrid([tensor([1, 2]), tensor([5])])[0] // tensor([[1.],\n        [2.]])",
+    example: "meshgrid(tensor([1, 2]), tensor([5]))[0] // tensor([[1.],\n        [2.]])",
   },
   {
     ...composite,
     name: "einsum",
     variants: ["function"],
+    gathers: true,
     args: { equation: "String", operands: "TensorList" },
     impl: "composites.einsum",
     doc:
@@ -153,7 +158,7 @@ export const ops = [
       "the result does not name is summed over; `...` stands for any dimensions. Operands are contracted from left " +
       "to right, pairs of them as products of matrices.",
     throws: ["RuntimeError for an equation that does not fit the operands"],
-    example: 'einsum("ij,j->i", [tensor([[1, 2], [3, 4]]), tensor([1, 1])]) // tensor([3., 7.])',
+    example: 'einsum("ij,j->i", tensor([[1, 2], [3, 4]]), tensor([1, 1])) // tensor([3., 7.])',
   },
   {
     ...composite,

@@ -74,6 +74,7 @@ export const METHODS: Readonly<Record<string, Table>> = {
   DiskMethods: COLLECTIONS,
   TableMethods: COLLECTIONS,
   Module: NN.MODULE,
+  PackedSequence: NN.PACKED,
   Optimizer: OPTIM.OPTIMIZER,
   LRScheduler: OPTIM.SCHEDULER,
   ReduceLROnPlateau: OPTIM.PLATEAU,

@@ -11,7 +11,7 @@ import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { requireKept } from "../tensor/storage.ts";
+import { DISPOSED, requireKept } from "../tensor/storage.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
 import { edgeOf, gradFnOf, retainIn } from "./history.ts";
@@ -96,6 +96,7 @@ function startGradient(t: Tensor, given: Tensor | null | undefined, index: numbe
     return onesLike(t);
   }
   if (!(given instanceof Tensor)) throw texts.badGradientType(undefined, typeof given);
+  if (given._storage === DISPOSED) throw texts.startGradientDisposed(undefined, index);
   if (!sameSizes(given._shape, t._shape)) {
     throw texts.gradientShapeMismatch(undefined, index, String(given.shape), String(t.shape));
   }
@@ -132,6 +133,8 @@ export function backward(
   if (transforming.depth > 0) throw texts.backwardInTransform(undefined);
   const roots = asList(tensors);
   const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
+  if (roots.length === 0) return;
+  if (Array.isArray(gradients)) requireCount(roots, gradients);
   const starts = startsOf(roots, given);
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
@@ -142,6 +145,10 @@ export function backward(
     for (const t of inputs) retainGrad(t);
   }
   run(roots, starts, { retainGraph, createGraph, inputs, capture: false });
+}
+
+function requireCount(roots: readonly Tensor[], given: readonly unknown[]): void {
+  if (given.length < roots.length) throw texts.fewGradients(undefined, roots.length, given.length);
 }
 
 const kindOf = (x: unknown): string =>
@@ -204,11 +211,14 @@ export function grad(
   const roots = asList(outputs);
   const wanted = asList(inputs);
   requireTensors("grad", "inputs", wanted);
+  if (wanted.length === 0) throw texts.noGradInputs(undefined);
   const given = options.gradOutputs instanceof Tensor ? [options.gradOutputs] : (options.gradOutputs ?? []);
+  if (Array.isArray(options.gradOutputs)) requireCount(roots, options.gradOutputs);
   const starts = startsOf(roots, given);
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
-  const found = run(roots, starts, { retainGraph, createGraph, inputs: wanted, capture: true });
+  const how = { retainGraph, createGraph, inputs: wanted, capture: true };
+  const found = roots.length === 0 ? wanted.map(() => null) : run(roots, starts, how);
   return found.map((g, i) => {
     if (g !== null) return g;
     const t = wanted[i] as Tensor;

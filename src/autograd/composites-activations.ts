@@ -2,7 +2,10 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
+import { shortNumber } from "../dispatch/fits.ts";
+import { batchOf } from "../tensor/batched.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
+import { bfloat16, float32, float64 } from "../tensor/dtype.ts";
 import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -143,4 +146,38 @@ export function prelu(self: Tensor, weight: Tensor): Tensor {
 
 export function glu(input: Tensor, dim: number): Tensor {
   return O.glu(input, dim);
+}
+
+/** Slopes below zero, drawn in the order of the elements; one elsewhere. */
+function drawnSlopes(input: Tensor, lower: number, upper: number): Tensor {
+  const dtype = input.dtype === float64 ? float64 : float32;
+  const below = O.le(input, 0);
+  const ones = O.ones_like(input, dtype, null, false, null);
+  if (input.device.type !== "cpu" || batchOf(input) !== null) {
+    return O.where(below, O.empty_like(ones, null, null, false, null).uniform_(lower, upper), ones);
+  }
+  const [low, high] = dtype === float64 ? [lower, upper] : [Math.fround(lower), Math.fround(upper)];
+  const count = Number(below.sum().item());
+  const drawn = O.empty([count], float64, input.device, false, null).uniform_(low, high);
+  return O.masked_scatter(ones, below, drawn.to(dtype));
+}
+
+/** leakyRelu whose slope is drawn for each element while training, and lies between the bounds otherwise. */
+export function rrelu(input: Tensor, lower: number, upper: number, training: boolean, inplace: boolean): Tensor {
+  if (!Number.isFinite(lower)) throw texts.rreluBound("rrelu", "lower", shortNumber(lower));
+  if (!Number.isFinite(upper)) throw texts.rreluBound("rrelu", "upper", shortNumber(upper));
+  if (lower > upper) throw texts.rreluBounds("rrelu");
+  if (!training) return leakyRelu(input, (lower + upper) / 2, inplace);
+  const { dtype } = input;
+  if (dtype !== float32 && dtype !== float64 && dtype !== bfloat16) {
+    throw texts.notImplementedFor("rrelu", "rrelu_with_noise_out_cpu", dtype.scalarType);
+  }
+  const slopes = drawnSlopes(input, lower, upper);
+  if (dtype !== bfloat16) return inplace ? O.mul_(input, slopes) : O.mul(input, slopes);
+  const r = O.mul(input, slopes).to(dtype);
+  return inplace ? O.copy_(input, r, false) : r;
+}
+
+export function rreluInplace(input: Tensor, lower: number, upper: number, training: boolean): Tensor {
+  return rrelu(input, lower, upper, training, true);
 }

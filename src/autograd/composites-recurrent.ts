@@ -1,6 +1,8 @@
 /** A recurrent layer of a module: its input's part of the gates in one product, then all steps. */
+
 import { RecurrentMode } from "../../generated/abi.ts";
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float32, float64 } from "../tensor/dtype.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -19,13 +21,32 @@ export interface LayerWeights {
   readonly projection: Optional;
 }
 
-function served(...tensors: readonly Optional[]): boolean {
-  for (const t of tensors) {
-    if (t === null) continue;
-    if (t.device.type === "cuda" || batchOf(t) !== null) return false;
-    if (t.dtype !== float32 && t.dtype !== float64) return false;
+/** Whether the kernel takes them: it reads all in one dtype. */
+function served(...tensors: readonly [Tensor, ...Optional[]]): boolean {
+  const [{ dtype }] = tensors;
+  if (dtype !== float32 && dtype !== float64) return false;
+  return tensors.every((t) => t === null || (t.dtype === dtype && t.device.type !== "cuda" && batchOf(t) === null));
+}
+
+/** All steps, from what the input contributes to the gates: steps x batch x gates. */
+function steps(
+  gates: Tensor,
+  h0: Tensor,
+  c0: Optional,
+  w: LayerWeights,
+  added: Optional,
+  mode: number,
+  reverse: boolean,
+): LayerResult {
+  for (const t of [h0, c0]) {
+    if (t === null || t.dtype === w.ofHidden.dtype) continue;
+    throw texts.mat2Dtype("matmul", "mat1", t.dtype.scalarType, w.ofHidden.dtype.scalarType);
   }
-  return true;
+  if (w.projection !== null || !served(gates, h0, c0, w.ofHidden, added) || gates._numel === 0) {
+    return layerByOperators(gates, h0, c0, w.ofHidden, added, mode, reverse, w.projection);
+  }
+  const r = O._recurrent_layer(gates, h0, c0, w.ofHidden, added, mode, reverse);
+  return [r[0], r[1], c0 === null ? null : r[2]];
 }
 
 /** The bias of the input's part, and what GRU adds to the hidden part of the new state. */
@@ -47,10 +68,57 @@ export function recurrentLayer(
   reverse: boolean,
 ): LayerResult {
   const [bias, added] = biases(w, mode);
-  const gates = linear(input, w.ofInput, bias);
-  if (w.projection !== null || !served(gates, h0, c0, w.ofHidden) || gates._numel === 0) {
-    return layerByOperators(gates, h0, c0, w.ofHidden, added, mode, reverse, w.projection);
+  return steps(linear(input, w.ofInput, bias), h0, c0, w, added, mode, reverse);
+}
+
+/** Steps that follow each other in which as many examples take part. */
+export interface Stretch {
+  readonly steps: number;
+  readonly batch: number;
+}
+
+/**
+ * `input` is rows x features: the examples of the first step, of the second, and so on, ever fewer. Examples that have
+ * ended keep their states, so that all of a stretch is one call.
+ */
+export function packedLayer(
+  input: Tensor,
+  stretches: readonly Stretch[],
+  h0: Tensor,
+  c0: Optional,
+  w: LayerWeights,
+  mode: number,
+  reverse: boolean,
+): LayerResult {
+  const [bias, added] = biases(w, mode);
+  const rows = stretches.map((one) => one.steps * one.batch);
+  const gates = O.split_with_sizes(linear(input, w.ofInput, bias), rows, 0) as Tensor[];
+  const order = [...stretches.keys()];
+  if (reverse) order.reverse();
+  const initial = c0 === null ? [h0] : [h0, c0];
+  const outputs: Tensor[] = new Array(order.length);
+  /** States of examples that have ended, the last ones first. */
+  const ended: Tensor[][] = initial.map(() => []);
+  let batch = (stretches[order[0] as number] as Stretch).batch;
+  let states = initial.map((t) => t.narrow(0, 0, batch));
+  for (const at of order) {
+    const next = stretches[at] as Stretch;
+    const from = batch;
+    batch = next.batch;
+    if (batch > from)
+      states = states.map((t, i) => O.cat([t, (initial[i] as Tensor).narrow(0, from, batch - from)], 0));
+    else if (batch < from) {
+      for (const [i, t] of states.entries()) ended[i]?.unshift(t.narrow(0, batch, from - batch));
+      states = states.map((t) => t.narrow(0, 0, batch));
+    }
+    const part = (gates[at] as Tensor).view([next.steps, batch, w.ofInput._shape[0] as number]);
+    const [output, h, c] = steps(part, states[0] as Tensor, states[1] ?? null, w, added, mode, reverse);
+    outputs[at] = output.flatten(0, 1);
+    states = c === null ? [h] : [h, c];
   }
-  const r = O._recurrent_layer(gates, h0, c0, w.ofHidden, added, mode, reverse);
-  return [r[0], r[1], c0 === null ? null : r[2]];
+  const [hn, cn] = states.map((t, i) => {
+    const others = ended[i] as Tensor[];
+    return others.length === 0 ? t : O.cat([t, ...others], 0);
+  });
+  return [outputs.length === 1 ? (outputs[0] as Tensor) : O.cat(outputs, 0), hn as Tensor, cn ?? null];
 }

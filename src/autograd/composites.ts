@@ -11,6 +11,7 @@ export * from "./composites-likelihood.ts";
 export * from "./composites-losses.ts";
 export * from "./composites-margins.ts";
 export * from "./composites-matrix.ts";
+export * from "./composites-multi-head.ts";
 export * from "./composites-nn.ts";
 export * from "./composites-normalization.ts";
 export * from "./composites-norms.ts";

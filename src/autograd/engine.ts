@@ -5,7 +5,7 @@ import { isDense } from "../dispatch/allocate.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { scopeState, take } from "../tensor/scope-state.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { requireKept, type Storage } from "../tensor/storage.ts";
+import { DISPOSED, requireKept, type Storage } from "../tensor/storage.ts";
 import {
   begin,
   collectReleased,
@@ -229,6 +229,10 @@ class Run {
   /** Runs a node. What its formulas make on the way is given up; with a graph of the pass, that has it. */
   private pass(node: Node, t: Task): void {
     const { grads } = t;
+    for (let i = 0; i < grads.length; i++) {
+      const g = grads[i];
+      if (g?._storage === DISPOSED) throw texts.gradientWasDisposed(undefined, node.name, g._shape);
+    }
     const begun = !this.options.createGraph && begin();
     try {
       const results = grads.every(isMissing) ? node.nothing() : node.apply(grads);
@@ -338,8 +342,17 @@ function runHooks(node: Node, grads: Gradients, task: Task): void {
   if (node.retained !== null) {
     for (const [index, t] of node.retained) {
       const g = grads[index] ?? null;
+      if (g !== null) requireKeptGradients(t, g);
       if (g !== null) t._grad = take(t._grad === null ? g.clone() : G.accumulate(t._grad, g, false));
     }
+  }
+}
+
+/** Refuses to add up what was disposed: what a tensor has in `grad`, or what comes to it. */
+function requireKeptGradients(t: Tensor, grad: Tensor): void {
+  if (grad._storage === DISPOSED) throw texts.leafGradientDisposed(undefined, t._shape, "what a hook was given");
+  if (t._grad !== null && (t._grad as Tensor)._storage === DISPOSED) {
+    throw texts.leafGradientDisposed(undefined, t._shape, "what is in its `grad`");
   }
 }
 
@@ -362,6 +375,7 @@ function applyHook(
 /** What a hook gives in place of a gradient is like that one. */
 function checkHooked(name: string, was: Tensor, got: Tensor): void {
   if (!(got instanceof Tensor)) throw texts.hookGaveNoTensor(undefined, typeName(got));
+  if (got._storage === DISPOSED) throw texts.hookGaveDisposed(undefined, name);
   if (got.dtype !== was.dtype || got.device.type !== was.device.type) {
     throw texts.hookChangedType(undefined, name, legacyType(was), legacyType(got));
   }
@@ -372,6 +386,7 @@ function checkHooked(name: string, was: Tensor, got: Tensor): void {
 /** Adds a gradient into a leaf's `grad`; true when it became that itself. */
 function accumulate(leaf: Tensor, grad: Tensor, sole: boolean): boolean {
   const old = leaf._grad;
+  requireKeptGradients(leaf, grad);
   if (old === null) {
     const first = G.firstGradient(leaf, grad, sole && isPlain(grad));
     leaf._grad = take(first);

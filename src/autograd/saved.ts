@@ -5,7 +5,7 @@ import { isScalar, type Scalar } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, getDefaultDtype, legacyName } from "../tensor/dtype.ts";
 import { numelOf } from "../tensor/size.ts";
-import type { Storage } from "../tensor/storage.ts";
+import { DISPOSED, type Storage } from "../tensor/storage.ts";
 import { released } from "../tensor/temporaries.ts";
 import { type GradientNode, isContiguousGeometry, Tensor } from "../tensor/tensor.ts";
 import { gradFnOf, operatorName } from "./history.ts";
@@ -79,6 +79,9 @@ export function unpack(x: Saved, node: Node): Tensor | Scalar | null | (Tensor |
   if (Array.isArray(x)) return x.map((y) => unpack(y, node) as Tensor);
   const s = x as SavedTensor;
   const t = s.tensor;
+  if (s.node === null && t._storage === DISPOSED) {
+    throw texts.savedWasDisposed(undefined, node.name, s.shape);
+  }
   const fn = s.node ?? gradFnOf(t);
   if (fn === null && !s.isLeaf) throw texts.savedWasDetached(undefined);
   if (t._version.value !== s.version) changedError(s, fn);

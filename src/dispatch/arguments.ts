@@ -126,6 +126,8 @@ const CONVERT: Record<string, Converter> = {
   "Tensor|Index": (x) => (x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH),
   "Tensor?[]": (x) => toList(x, toIndex),
   TensorList: (x) => toList(x, toTensor),
+  /** The same, which may be given as several arguments. */
+  Tensors: (x) => toList(x, toTensor),
   Scalar: (x) => (takesScalar(x) ? x : isZeroDimValue(x)),
   Dim: toInt,
   Int: toInt,
@@ -174,7 +176,7 @@ for (const [role, one] of Object.entries(CONVERT)) {
 const converterOf = (role: string): Converter => CONVERT[role] as Converter;
 
 function isVariadic(role: string): boolean {
-  return role === "Size" || role === "Sizes";
+  return role === "Size" || role === "Sizes" || role === "Tensors";
 }
 
 /** One tensor, or as many in a list as there are results. */
@@ -394,6 +396,7 @@ const TYPES: Readonly<Record<string, string>> = {
   Source: "Generator",
   String: "string",
   TensorList: "Tensor[]",
+  Tensors: "Tensor[]",
 };
 
 /** A signature as TypeScript writes it: places first, then an object of what is given by name. */

@@ -4,8 +4,9 @@ import * as composites from "../autograd/composites-activations.ts";
 import { installChecks } from "../tensor/checks.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { AssertionError } from "../tensor/errors.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkDiscreet } from "./forward-checks.ts";
+import { checkDiscreet, checkForward } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { type InplaceOptions, inplaceText, numberOf, numberText } from "./numbers.ts";
@@ -182,6 +183,49 @@ export class LeakyReLU extends Module {
 }
 installChecks(LeakyReLU.prototype, MODULE);
 checkDiscreet(LeakyReLU, "LeakyReLU");
+
+/** Options of `RReLU`. */
+export interface RReLUOptions extends InplaceOptions {
+  /** The least slope below zero. Default 1 / 8. */
+  lower?: Scalar;
+  /** The largest slope below zero. Default 1 / 3. */
+  upper?: Scalar;
+}
+
+/**
+ * x, or a slope times x where that is below zero: drawn for each element while training, and halfway between the bounds
+ * otherwise.
+ * @example
+ * ```ts
+ * new nn.RReLU(0.1, 0.3).eval()(tensor([-1, 2])) // tensor([-0.2000,  2.0000])
+ * ```
+ * @torch torch.nn.RReLU
+ */
+export class RReLU extends Module {
+  /** The least slope below zero. */
+  lower: number;
+  /** The largest slope below zero. */
+  upper: number;
+  /** Whether the input is written into. */
+  inplace: boolean;
+  constructor(
+    ...options: [lower?: Scalar | RReLUOptions, upper?: Scalar | RReLUOptions, inplace?: boolean | RReLUOptions]
+  ) {
+    super();
+    const o = settings<RReLUOptions>("RReLU", options, { inplace: false });
+    this.lower = numberOf(this, "lower", o.lower, 1 / 8);
+    this.upper = numberOf(this, "upper", o.upper, 1 / 3);
+    this.inplace = o.inplace as boolean;
+  }
+  override forward(input: Tensor): Tensor {
+    return tidy(() => composites.rrelu(input, this.lower, this.upper, this.training, this.inplace));
+  }
+  override extraRepr(): string {
+    return `lower=${numberText(this, "lower")}, upper=${numberText(this, "upper")}${inplaceText(this)}`;
+  }
+}
+installChecks(RReLU.prototype, MODULE);
+checkForward(RReLU, "RReLU");
 
 /** Options of `PReLU`. */
 export interface PReLUOptions extends Placement {

@@ -1,10 +1,10 @@
 /** Multi-head attention. */
 
+import { attend, canonicalMask } from "../autograd/composites-multi-head.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { attend } from "./attention-forward.ts";
 import { checkForward } from "./forward-checks.ts";
 import * as init from "./init.ts";
 import { NonDynamicallyQuantizableLinear } from "./linear.ts";
@@ -204,16 +204,20 @@ export class MultiheadAttention extends Module {
       isCausal?: boolean | AttentionForwardOptions,
     ]
   ): [Tensor, Tensor | null] {
-    const [keyPaddingMask, needWeights, attnMask, averageAttnWeights, isCausal] = rest as AttentionCall;
-    return tidy(() =>
-      attend(this, query, key, value, {
-        keyPaddingMask: keyPaddingMask ?? null,
-        needWeights: needWeights ?? true,
-        attnMask: attnMask ?? null,
-        averageAttnWeights: averageAttnWeights ?? true,
-        isCausal: isCausal ?? false,
-      }),
-    );
+    const [padding = null, needWeights = true, mask = null, averageAttnWeights = true, isCausal = false] =
+      rest as AttentionCall;
+    return tidy(() => {
+      // Masks of bools are brought to numbers before anything else is looked at, as PyTorch's module does.
+      const keyPaddingMask = canonicalMask(padding, "key_padding_mask", query.dtype, mask, "attn_mask");
+      const attnMask = canonicalMask(mask, "attn_mask", query.dtype, null);
+      return attend(this, query, key, value, {
+        keyPaddingMask,
+        needWeights,
+        attnMask,
+        averageAttnWeights,
+        isCausal,
+      });
+    });
   }
 }
 installChecks(MultiheadAttention.prototype, MODULE);

@@ -22,6 +22,8 @@ export {
   LeakyReLU,
   PReLU,
   ReLU6,
+  RReLU,
+  type RReLUOptions,
   Softshrink,
   Threshold,
 } from "./activations-straight.ts";
@@ -66,6 +68,7 @@ export {
   ReLU,
   Sigmoid,
   Softmax,
+  Softmax2d,
   Tanh,
 } from "./layers.ts";
 export { Identity, Linear, type LinearOptions } from "./linear.ts";

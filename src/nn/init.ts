@@ -1,5 +1,5 @@
 /** Initial values of parameters, drawn in torch's order. @torch torch.nn.init */
-import { emptyLike } from "../../generated/functional.ts";
+import { emptyLike, randperm } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
 import type { Generator } from "../dispatch/generator.ts";
 import { inOrder } from "../tensor/checks.ts";
@@ -385,4 +385,34 @@ export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Te
   );
   const std = kaimingStd(tensor, options);
   return std === null ? tensor : normal_(tensor, 0, std, options.generator ?? null);
+}
+
+/**
+ * Fills a matrix from a normal distribution of mean 0, with this share of the elements of each column zero.
+ * @throws ValueError for tensors of another rank
+ * @example
+ * ```ts
+ * nn.init.sparse_(zeros(4, 2), 0.5).eq(0).sum(0) // tensor([2, 2])
+ * ```
+ * @torch torch.nn.init.sparse_
+ */
+export function sparse_(tensor: Tensor, sparsity: number, std = 0.01, generator: Generator | null = null): Tensor {
+  [tensor, sparsity, std = 0.01, generator = null] = inOrder<Parameters<typeof sparse_>>(
+    "sparse_",
+    FUNCTIONS.sparse_,
+    arguments,
+  );
+  if (tensor.ndim !== 2) throw new ValueError("Only tensors with 2 dimensions are supported");
+  if (tensor.isMeta) return tensor;
+  const [rows, columns] = tensor._shape as [number, number];
+  const zeros = Math.ceil(sparsity * rows);
+  return noGrad(() => {
+    tensor.normal_(0, std, { generator });
+    for (let column = 0; column < columns; column++) {
+      // As in PyTorch the order of the rows is drawn by the default generator.
+      const order = randperm(rows).narrow(0, 0, Math.min(zeros, rows));
+      tensor.select(1, column).indexFill_(0, order, 0);
+    }
+    return tensor;
+  });
 }

@@ -11,11 +11,16 @@ const isSizes = (value: unknown) => (Array.isArray(value) ? value : [value]).eve
 const isSizeOrNull = (value: unknown) => value === null || Number.isSafeInteger(value);
 const targets = [Tensor, DType, Device];
 
+/** Known by what no other object has, as modules are. */
+const isPacked = (value: unknown) => typeof value === "object" && value !== null && "unsortedIndices" in value;
+
 /** For src/tensor/checks.ts. */
 export const NN_KINDS: RoomKinds = {
   table: {
     // Known by what every one has: the class itself takes arguments of this kind.
     module: ["Module", (value) => isFunction(value) && "_registers" in (value as object)],
+    packed: ["PackedSequence", isPacked],
+    tensorOrPacked: ["Tensor or PackedSequence", (value) => value instanceof Tensor || isPacked(value)],
     activation: ["str or a function", (value) => isText(value) || isFunction(value)],
     wordOrSizes: ["str or int or list of ints", (value) => isText(value) || isSizes(value)],
     numbers: ["Number or list of Numbers", (value) => (Array.isArray(value) ? value : [value]).every(isNumber)],

@@ -132,6 +132,30 @@ export class LogSoftmax extends Softmax {
 }
 checkDiscreet(LogSoftmax, "LogSoftmax");
 
+/**
+ * Softmax over the channels of each place of an image, of shape (N, C, H, W) or (C, H, W).
+ * @throws ValueError for inputs of another rank
+ * @example
+ * ```ts
+ * new nn.Softmax2d()(zeros(2, 1, 1)).flatten() // tensor([0.5000, 0.5000])
+ * ```
+ * @torch torch.nn.Softmax2d
+ */
+export class Softmax2d extends Module {
+  constructor(...none: []) {
+    super();
+    settings("Softmax2d", none, {});
+  }
+  override forward(input: Tensor): Tensor {
+    if (input.ndim !== 3 && input.ndim !== 4) {
+      throw new ValueError(`Softmax2d: expected input to be 3D or 4D, got ${input.ndim}D instead`);
+    }
+    return composites.functionalSoftmax(input, -3, null);
+  }
+}
+installChecks(Softmax2d.prototype, MODULE);
+checkDiscreet(Softmax2d, "Softmax2d");
+
 /** Options of `Dropout`. */
 interface DropoutOptions extends ReLUOptions {
   /** The probability that an element becomes zero. Default 0.5. */

@@ -2,6 +2,8 @@
 
 import * as composites from "../autograd/composites-losses.ts";
 import { installChecks } from "../tensor/checks.ts";
+import { Complex } from "../tensor/complex.ts";
+import { TypeError } from "../tensor/errors.ts";
 import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkForward } from "./forward-checks.ts";
@@ -115,6 +117,9 @@ export class HuberLoss extends Module {
     super();
     const o = settings<Required<HuberOptions>>("HuberLoss", options, { reduction: "mean", delta: 1 });
     this.reduction = o.reduction;
+    if ((o.delta as unknown) instanceof Complex) {
+      throw new TypeError("delta must be a float or int, got: <class 'complex'>");
+    }
     this.delta = o.delta;
   }
   override forward(input: Tensor, target: Tensor): Tensor {

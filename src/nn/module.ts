@@ -10,9 +10,11 @@ import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { tellMissingMembers } from "../tensor/missing.ts";
-import { noteUse, scopeState, take } from "../tensor/scope-state.ts";
+import { noteUse, take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
+import { invoke } from "./calling.ts";
+import { lookThrough, noteMade } from "./hidden.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
 import { members, requireName } from "./members.ts";
 import { type Conversion, convertAll, convertModule, type Placement } from "./moving.ts";
@@ -68,31 +70,6 @@ export function callable(prototype: object): Module {
   return self;
 }
 
-function invoke(module: Module, given: unknown[]): unknown {
-  const { preHooks, hooks } = module._registers;
-  if (scopeState.made !== null) scopeState.called.add(module);
-  if (preHooks.size === 0 && hooks.size === 0) return module.forward(...given);
-  let args: readonly unknown[] = given;
-  for (const { hook } of preHooks.list()) {
-    const changed = hook(module, args);
-    if (changed !== undefined && changed !== null) args = Array.isArray(changed) ? changed : [changed];
-  }
-  const called = new Set<number>();
-  let output: unknown;
-  try {
-    output = module.forward(...args);
-    for (const { id, hook } of hooks.list()) {
-      called.add(id);
-      const changed = hook(module, args, output);
-      if (changed !== undefined && changed !== null) output = changed;
-    }
-  } catch (error) {
-    for (const { id, hook, always } of hooks.list()) if (always && !called.has(id)) hook(module, args, undefined);
-    throw error;
-  }
-  return output;
-}
-
 // A class cannot declare that its instances are functions; an interface of the same name can.
 export interface Module {
   (...args: Parameters<this["forward"]>): ReturnType<this["forward"]>;
@@ -120,6 +97,7 @@ export class Module {
     checkCall("Module", "", arguments);
     const self = callable(new.target.prototype);
     self.training = true;
+    noteMade(self, new.target.prototype, Module.prototype);
     // biome-ignore lint/correctness/noConstructorReturn: the instance has to be a function
     return self as this;
   }
@@ -228,6 +206,7 @@ export class Module {
       }
     };
     visit(this, prefix);
+    lookThrough(out.map(([, m]) => m));
     return out;
   }
   /** This module and all below it, each once. @torch torch.nn.Module.modules */
@@ -357,9 +336,10 @@ export class Module {
 
   /** Parameters and persistent buffers by path. @torch torch.nn.Module.state_dict */
   stateDict(options: StateOptions = {}): StateDict {
+    this.namedModules();
     return saveState(this, options);
   }
-  /** Copies a state into the parameters and buffers. @torch torch.nn.Module.load_state_dict */
+  /** Takes over a state; one that does not fit changes nothing. @torch torch.nn.Module.load_state_dict */
   loadStateDict(state: StateDict | ReadonlyMap<string, Tensor>, options: LoadOptions = {}): IncompatibleKeys {
     return loadState(this, state, options);
   }

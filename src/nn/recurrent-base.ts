@@ -4,14 +4,16 @@ import { RecurrentMode } from "../../generated/abi.ts";
 import * as O from "../../generated/ops.ts";
 import { pythonFloat } from "../api/number-text.ts";
 import { dropout } from "../autograd/composites-nn.ts";
-import { recurrentLayer } from "../autograd/composites-recurrent.ts";
-import { installChecks } from "../tensor/checks.ts";
+import { packedLayer, recurrentLayer, type Stretch } from "../autograd/composites-recurrent.ts";
+import { installChecks, isDict } from "../tensor/checks.ts";
 import { RuntimeError, ValueError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
+import { PackedSequence, permuted, stretchesOf } from "./packed-sequence.ts";
 import { MODULE } from "./signatures.ts";
 
 /** Options of recurrent modules. */
@@ -154,9 +156,10 @@ export abstract class RecurrentBase extends Module {
     return said.join(", ");
   }
 
-  /** All layers; `states` are the first hidden states and, of LSTM, cells. */
-  _run(input: Tensor, states: readonly (Tensor | null)[]): [output: Tensor, last: Tensor[]] {
-    const steps = this.batchFirst ? O.transpose(input, 0, 1) : input;
+  /** All layers; `states` are the first hidden states and, of LSTM, cells. With stretches the input is packed. */
+  _run(input: Tensor, states: readonly (Tensor | null)[], packed: readonly Stretch[] | null): [Tensor, Tensor[]] {
+    const turned = this.batchFirst && packed === null;
+    const steps = turned ? O.transpose(input, 0, 1) : input;
     const { mode } = this._kind;
     const last: Tensor[][] = [];
     let x = steps;
@@ -165,20 +168,15 @@ export abstract class RecurrentBase extends Module {
       for (const [direction, suffix] of this._suffixes(layer).entries()) {
         const at = layer * this._directions + direction;
         const [h0, c0] = states.map((t) => (t === null ? null : t.select(0, at)));
-        const [output, ...ends] = recurrentLayer(
-          x,
-          h0 as Tensor,
-          c0 ?? null,
-          {
-            ofInput: this.getParameter(`weight_ih_${suffix}`),
-            ofHidden: this.getParameter(`weight_hh_${suffix}`),
-            biasOfInput: this.bias ? this.getParameter(`bias_ih_${suffix}`) : null,
-            biasOfHidden: this.bias ? this.getParameter(`bias_hh_${suffix}`) : null,
-            projection: this.projSize > 0 ? this.getParameter(`weight_hr_${suffix}`) : null,
-          },
-          mode,
-          direction === 1,
-        );
+        const weights = {
+          ofInput: this.getParameter(`weight_ih_${suffix}`),
+          ofHidden: this.getParameter(`weight_hh_${suffix}`),
+          biasOfInput: this.bias ? this.getParameter(`bias_ih_${suffix}`) : null,
+          biasOfHidden: this.bias ? this.getParameter(`bias_hh_${suffix}`) : null,
+          projection: this.projSize > 0 ? this.getParameter(`weight_hr_${suffix}`) : null,
+        };
+        const rest = [h0 as Tensor, c0 ?? null, weights, mode, direction === 1] as const;
+        const [output, ...ends] = packed === null ? recurrentLayer(x, ...rest) : packedLayer(x, packed, ...rest);
         outputs.push(output);
         last.push(ends.filter((t) => t !== null));
       }
@@ -193,11 +191,11 @@ export abstract class RecurrentBase extends Module {
         0,
       ),
     );
-    return [this.batchFirst ? O.transpose(x, 0, 1) : x, ends];
+    return [turned ? O.transpose(x, 0, 1) : x, ends];
   }
 
   /** Refuses inputs that do not fit. */
-  _requireInput(input: Tensor): void {
+  _requireInput(input: Tensor, packed: boolean): void {
     const { dtype } = this.getParameter("weight_ih_l0");
     if (input.dtype !== dtype) {
       throw new ValueError(
@@ -205,22 +203,39 @@ export abstract class RecurrentBase extends Module {
           `input.to(${String(dtype)}), or convert model: model.to(${String(input.dtype)})`,
       );
     }
+    if (packed && input.ndim !== 2) throw new RuntimeError(`input must have 2 dimensions, got ${input.ndim}`);
     const width = input._shape[input.ndim - 1] as number;
     if (width !== this.inputSize) {
       throw new RuntimeError(`input.size(-1) must be equal to input_size. Expected ${this.inputSize}, got ${width}`);
     }
   }
 
-  /** The states of a call, checked; zeros where none are given. */
-  _states(input: Tensor, given: readonly Tensor[] | null, batched: boolean): Tensor[] {
-    const batch = input._shape[this.batchFirst ? 0 : 1] as number;
+  /** The sizes of the states of a call, and zeros where none are given. */
+  private _shapes(batch: number): number[][] {
     const layers = this.numLayers * this._directions;
     const lstm = this._kind.mode === RecurrentMode.lstm;
     const widths = lstm ? [this.projSize || this.hiddenSize, this.hiddenSize] : [this.hiddenSize];
-    const shapes = widths.map((width) => [layers, batch, width]);
+    return widths.map((width) => [layers, batch, width]);
+  }
+
+  private _requireStates(states: readonly Tensor[], batch: number): void {
+    const lstm = this._kind.mode === RecurrentMode.lstm;
+    const shapes = this._shapes(batch);
+    for (const [i, t] of states.entries()) {
+      const expected = shapes[i] as number[];
+      if (sameSizes(t._shape, expected)) continue;
+      const what = lstm ? `hidden[${i}]` : "hidden";
+      throw new RuntimeError(`Expected ${what} size ${tupleText(expected)}, got ${sizeText(t._shape)}`);
+    }
+  }
+
+  /** The states of a call, checked; zeros where none are given. */
+  _states(input: Tensor, given: readonly Tensor[] | null, batched: boolean): Tensor[] {
+    const batch = input._shape[this.batchFirst ? 0 : 1] as number;
+    const lstm = this._kind.mode === RecurrentMode.lstm;
     if (given === null) {
-      this._requireInput(input);
-      return shapes.map((shape) => O.zeros(shape, input.dtype, input.device, false));
+      this._requireInput(input, false);
+      return this._shapes(batch).map((shape) => O.zeros(shape, input.dtype, input.device, false));
     }
     const rank = batched ? 3 : 2;
     if (given.some((t) => t.ndim !== rank)) {
@@ -232,19 +247,19 @@ export abstract class RecurrentBase extends Module {
           : `${start}, hx should also be ${rank}-D but got ${ranks} tensor`,
       );
     }
-    const states = batched ? given : given.map((t) => O.unsqueeze(t, 1));
-    this._requireInput(input);
-    for (const [i, t] of states.entries()) {
-      const expected = shapes[i] as number[];
-      if (sameSizes(t._shape, expected)) continue;
-      const what = lstm ? `hidden[${i}]` : "hidden";
-      throw new RuntimeError(`Expected ${what} size ${tupleText(expected)}, got ${sizeText(t._shape)}`);
-    }
-    return [...states];
+    const states = batched ? [...given] : given.map((t) => O.unsqueeze(t, 1));
+    this._requireInput(input, false);
+    this._requireStates(states, batch);
+    return states;
   }
 
   /** Outputs and last states of a call. */
-  _call(given: Tensor, hx: readonly Tensor[] | null): [output: Tensor, last: Tensor[]] {
+  _call(given: Tensor | PackedSequence, hx: readonly Tensor[] | null): [Tensor | PackedSequence, Tensor[]] {
+    if (given instanceof PackedSequence) return this._callPacked(given, hx);
+    return tidy(() => this._callPadded(given, hx));
+  }
+
+  private _callPadded(given: Tensor, hx: readonly Tensor[] | null): [output: Tensor, last: Tensor[]] {
     const { name } = this._kind;
     if (given.ndim !== 2 && given.ndim !== 3) {
       const ending = name === "RNN" ? "D tensor instead" : "D instead";
@@ -254,9 +269,29 @@ export abstract class RecurrentBase extends Module {
     const at = this.batchFirst ? 0 : 1;
     const input = batched ? given : O.unsqueeze(given, at);
     const states = this._states(input, hx, batched);
-    const [output, last] = this._run(input, states);
+    const [output, last] = this._run(input, states, null);
     if (batched) return [output, last];
     return [O.squeeze_dim(output, at), last.map((t) => O.squeeze_dim(t, 1))];
+  }
+
+  private _callPacked(given: PackedSequence, hx: readonly Tensor[] | null): [PackedSequence, Tensor[]] {
+    const { data, batchSizes, sortedIndices, unsortedIndices } = given;
+    const [output, last] = tidy((): [Tensor, Tensor[]] => {
+      const width = (this.getParameter("weight_hh_l0")._shape[0] as number) / (this._kind.name === "GRU" ? 3 : 1);
+      const stretches = stretchesOf(batchSizes, data, width);
+      const batch = (stretches[0] as Stretch).batch;
+      const states =
+        hx === null
+          ? this._shapes(batch).map((shape) => O.zeros(shape, data.dtype, data.device, false))
+          : hx.map((t) => permuted(t, sortedIndices));
+      this._requireInput(data, true);
+      this._requireStates(states, batch);
+      const rows = stretches.reduce((sum, one) => sum + one.steps * one.batch, 0);
+      const taken = rows === data._shape[0] ? data : data.narrow(0, 0, rows);
+      const [out, ends] = this._run(taken, states, stretches);
+      return [out, ends.map((t) => permuted(t, unsortedIndices))];
+    });
+    return [new PackedSequence(output, batchSizes, sortedIndices, unsortedIndices), last];
   }
 
   /** Nothing here: parameters need not lie together. @torch torch.nn.LSTM.flatten_parameters */
@@ -270,5 +305,9 @@ export function recurrentSettings(
   given: readonly unknown[],
   more: object = {},
 ): RecurrentSettings {
+  const last = given.at(-1);
+  if (name !== "LSTM" && isDict(last) && "projSize" in last) {
+    throw new ValueError("proj_size argument is only supported for LSTM, not RNN or GRU");
+  }
   return settings<RecurrentSettings>(name, given, { ...DEFAULTS, ...more });
 }

@@ -2,15 +2,23 @@
 
 import { RecurrentMode } from "../../generated/abi.ts";
 import { ValueError } from "../tensor/errors.ts";
-import { tidy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkForward } from "./forward-checks.ts";
+import type { PackedSequence } from "./packed-sequence.ts";
 import { RecurrentBase, type RecurrentOptions, recurrentSettings } from "./recurrent-base.ts";
 
 /** Options of `RNN`. */
 export interface RNNOptions extends RecurrentOptions {
   /** What a step ends with. Default `"tanh"`. */
   nonlinearity?: "tanh" | "relu";
+}
+
+type Hidden = Tensor | null | { hx?: Tensor | null };
+
+/** Calls of `RNN` and `GRU`. */
+interface HiddenCalls {
+  (input: Tensor, hx?: Hidden): [output: Tensor, hn: Tensor];
+  (input: PackedSequence, hx?: Hidden): [output: PackedSequence, hn: Tensor];
 }
 
 /**
@@ -49,13 +57,14 @@ export class RNN extends RecurrentBase {
     this.nonlinearity = o.nonlinearity;
   }
   /** Outputs of all steps, and the last hidden states; `hx` are the first ones. */
-  override forward(input: Tensor, hx?: Tensor | null | { hx?: Tensor | null }): [output: Tensor, hn: Tensor] {
-    return tidy(() => {
-      const [output, [hn]] = this._call(input, hx === undefined || hx === null ? null : [hx as Tensor]);
-      return [output, hn as Tensor];
-    });
+  override forward(input: Tensor, hx?: Hidden): [output: Tensor, hn: Tensor];
+  override forward(input: PackedSequence, hx?: Hidden): [output: PackedSequence, hn: Tensor];
+  override forward(input: Tensor | PackedSequence, hx?: Hidden): [output: Tensor | PackedSequence, hn: Tensor] {
+    const [output, [hn]] = this._call(input, hx === undefined || hx === null ? null : [hx as Tensor]);
+    return [output, hn as Tensor];
   }
 }
+export interface RNN extends HiddenCalls {}
 checkForward(RNN, "RNN");
 
 /** Options of `LSTM`. */
@@ -66,6 +75,13 @@ export interface LSTMOptions extends RecurrentOptions {
 
 /** The first states of `LSTM`. */
 export type LSTMState = readonly [h0: Tensor, c0: Tensor];
+type Memory = LSTMState | null | { hx?: LSTMState | null };
+
+/** Calls of `LSTM`. */
+interface MemoryCalls {
+  (input: Tensor, hx?: Memory): [output: Tensor, last: [hn: Tensor, cn: Tensor]];
+  (input: PackedSequence, hx?: Memory): [output: PackedSequence, last: [hn: Tensor, cn: Tensor]];
+}
 
 /**
  * Layers of long short-term memory. Gives the outputs of the last layer, and the last hidden states and cells of all.
@@ -95,16 +111,17 @@ export class LSTM extends RecurrentBase {
     super({ name: "LSTM", mode: RecurrentMode.lstm, gates: 4 }, o);
   }
   /** Outputs of all steps, and the last hidden states and cells; `hx` are the first ones. */
+  override forward(input: Tensor, hx?: Memory): [output: Tensor, last: [hn: Tensor, cn: Tensor]];
+  override forward(input: PackedSequence, hx?: Memory): [output: PackedSequence, last: [hn: Tensor, cn: Tensor]];
   override forward(
-    input: Tensor,
-    hx?: LSTMState | null | { hx?: LSTMState | null },
-  ): [output: Tensor, last: [hn: Tensor, cn: Tensor]] {
-    return tidy(() => {
-      const [output, last] = this._call(input, (hx ?? null) as LSTMState | null);
-      return [output, last as [Tensor, Tensor]];
-    });
+    input: Tensor | PackedSequence,
+    hx?: Memory,
+  ): [output: Tensor | PackedSequence, last: [hn: Tensor, cn: Tensor]] {
+    const [output, last] = this._call(input, (hx ?? null) as LSTMState | null);
+    return [output, last as [Tensor, Tensor]];
   }
 }
+export interface LSTM extends MemoryCalls {}
 checkForward(LSTM, "LSTM");
 
 /**
@@ -136,11 +153,12 @@ export class GRU extends RecurrentBase {
     );
   }
   /** Outputs of all steps, and the last hidden states; `hx` are the first ones. */
-  override forward(input: Tensor, hx?: Tensor | null | { hx?: Tensor | null }): [output: Tensor, hn: Tensor] {
-    return tidy(() => {
-      const [output, [hn]] = this._call(input, hx === undefined || hx === null ? null : [hx as Tensor]);
-      return [output, hn as Tensor];
-    });
+  override forward(input: Tensor, hx?: Hidden): [output: Tensor, hn: Tensor];
+  override forward(input: PackedSequence, hx?: Hidden): [output: PackedSequence, hn: Tensor];
+  override forward(input: Tensor | PackedSequence, hx?: Hidden): [output: Tensor | PackedSequence, hn: Tensor] {
+    const [output, [hn]] = this._call(input, hx === undefined || hx === null ? null : [hx as Tensor]);
+    return [output, hn as Tensor];
   }
 }
+export interface GRU extends HiddenCalls {}
 checkForward(GRU, "GRU");

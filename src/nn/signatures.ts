@@ -33,6 +33,7 @@ export const CONSTRUCTORS = {
   Mish: "inplace?:bool",
   PReLU: `numParameters?:int init?:number | ${PLACE}`,
   ReLU6: "inplace?:bool",
+  RReLU: "lower?:number upper?:number inplace?:bool",
   SELU: "inplace?:bool",
   SiLU: "inplace?:bool",
   Softmin: "dim?:int?",
@@ -122,6 +123,7 @@ export const CONSTRUCTORS = {
   MultiheadAttention:
     "embedDim:int numHeads:int dropout?:number bias?:bool addBiasKv?:bool addZeroAttn?:bool kdim?:int? vdim?:int? " +
     `batchFirst?:bool | ${PLACE}`,
+  PackedSequence: "data:notDict batchSizes?:tensor? sortedIndices?:tensor? unsortedIndices?:tensor?",
   Parameter: "data:tensor requiresGrad?:bool",
   ReLU: "inplace?:bool",
   RNN:
@@ -131,6 +133,7 @@ export const CONSTRUCTORS = {
   Sigmoid: "",
   SmoothL1Loss: "| reduction:string beta:number",
   Softmax: "dim?:int?",
+  Softmax2d: "",
   Tanh: "",
   Transformer:
     "dModel?:int nhead?:int numEncoderLayers?:int numDecoderLayers?:int dimFeedforward?:int dropout?:number " +
@@ -159,6 +162,7 @@ export const FORWARD = {
   LogSigmoid: "input:tensor",
   Mish: "input:tensor",
   PReLU: "input:tensor",
+  RReLU: "input:tensor",
   SELU: "input:tensor",
   SiLU: "input:tensor",
   Softmin: "input:tensor",
@@ -228,11 +232,11 @@ export const FORWARD = {
   PixelUnshuffle: "input:tensor",
   Unflatten: "input:tensor",
   Upsample: "input:tensor",
-  GRU: "input:tensor hx?:tensor?",
+  GRU: "input:tensorOrPacked hx?:tensor?",
   GRUCell: "input:tensor hx?:tensor?",
-  LSTM: "input:tensor hx?:notDict",
+  LSTM: "input:tensorOrPacked hx?:notDict",
   LSTMCell: "input:tensor hx?:notDict",
-  RNN: "input:tensor hx?:tensor?",
+  RNN: "input:tensorOrPacked hx?:tensor?",
   RNNCell: "input:tensor hx?:tensor?",
   HuberLoss: LOSS,
   InstanceNorm1d: "input:tensor",
@@ -259,6 +263,7 @@ export const FORWARD = {
   Sigmoid: "input:tensor",
   SmoothL1Loss: LOSS,
   Softmax: "input:tensor",
+  Softmax2d: "input:tensor",
   Tanh: "input:tensor",
 };
 
@@ -331,6 +336,24 @@ export const DICT = {
   items: "",
 };
 
+/** The class of packed sequences. */
+export const PACKED = {
+  to: "target:any dtype?:dtype?",
+  cuda: "device?:any",
+  cpu: "",
+  double: "",
+  float: "",
+  half: "",
+  long: "",
+  int: "",
+  short: "",
+  char: "",
+  byte: "",
+  pinMemory: "",
+  isPinned: "",
+  toString: "",
+};
+
 const DRAWN = "generator?:generator?";
 const KAIMING = "tensor:tensor | a:number mode:any nonlinearity:string generator:generator";
 
@@ -339,9 +362,17 @@ export const FUNCTIONS = {
   deepcopy: "module:module",
   getTotalNorm: "tensors:any normType?:number errorIfNonfinite?:bool foreach?:bool?",
   clipGradNorm_: "parameters:any maxNorm:number normType?:number errorIfNonfinite?:bool foreach?:bool?",
+  clipGradsWithNorm_: "parameters:any maxNorm:number totalNorm:tensor foreach?:bool?",
   clipGradValue_: "parameters:any clipValue:number foreach?:bool?",
   parametersToVector: "parameters:any",
   vectorToParameters: "vec:any parameters:any",
+  invertPermutation: "permutation:tensor?",
+  packPaddedSequence: "input:tensor lengths:notDict batchFirst?:bool enforceSorted?:bool",
+  packSequence: "sequences:notDict enforceSorted?:bool",
+  padPackedSequence: "sequence:packed batchFirst?:bool paddingValue?:number totalLength?:int?",
+  padSequence: "sequences:notDict batchFirst?:bool paddingValue?:number paddingSide?:string",
+  unpackSequence: "packedSequences:packed",
+  unpadSequence: "paddedSequences:tensor lengths:tensor batchFirst?:bool",
   calculateGain: "nonlinearity:string param?:notDict",
   calculateFanInAndFanOut: "tensor:tensor",
   uniform_: `tensor:tensor a?:number b?:number ${DRAWN}`,
@@ -354,6 +385,7 @@ export const FUNCTIONS = {
   dirac_: "tensor:tensor groups?:int",
   xavierUniform_: `tensor:tensor gain?:number ${DRAWN}`,
   xavierNormal_: `tensor:tensor gain?:number ${DRAWN}`,
+  sparse_: `tensor:tensor sparsity:number std?:number ${DRAWN}`,
   kaimingUniform_: KAIMING,
   kaimingNormal_: KAIMING,
 };

@@ -92,24 +92,42 @@ function entriesOf(state: unknown): Map<string, unknown> {
   throw new TypeError(`Expected stateDict to be dict-like, got <class '${typeName(state)}'>.`);
 }
 
+/** A value for a member of a module. */
+interface Placed {
+  readonly module: Registered;
+  readonly name: string;
+  readonly key: string;
+  readonly target: Tensor;
+  readonly value: Tensor;
+}
+
+/** What a state has for a module, and what is wrong with it. */
+interface Report {
+  readonly placed: Placed[];
+  readonly missing: string[];
+  readonly errors: string[];
+  readonly expected: Set<string>;
+}
+
+/** Takes over a state. All of it is looked at first: one that does not fit changes nothing. */
 export function loadState(module: Registered, state: unknown, options: LoadOptions): IncompatibleKeys {
   const entries = entriesOf(state);
-  const strict = options.strict ?? true;
-  const missing: string[] = [];
-  const errors: string[] = [];
-  const expected = new Set<string>();
-  noGrad(() => {
-    const visit = (m: Registered, prefix: string): void => {
-      loadInto(m, prefix, entries, options.assign ?? false, { missing, errors, expected });
-      for (const [name, child] of m._modules) if (child !== null) visit(child, `${prefix}${name}.`);
-    };
-    visit(module, "");
-  });
-  const unexpected = [...entries.keys()].filter((key) => !expected.has(key));
-  if (strict) {
+  const report: Report = { placed: [], missing: [], errors: [], expected: new Set() };
+  const visit = (m: Registered, prefix: string): void => {
+    compareWith(m, prefix, entries, report);
+    for (const [name, child] of m._modules) if (child !== null) visit(child, `${prefix}${name}.`);
+  };
+  visit(module, "");
+  const { placed, missing, errors } = report;
+  const unexpected = [...entries.keys()].filter((key) => !report.expected.has(key));
+  if (options.strict ?? true) {
     const list = (keys: readonly string[]): string => keys.map((k) => `"${k}"`).join(", ");
     if (unexpected.length > 0) errors.unshift(`Unexpected key(s) in stateDict: ${list(unexpected)}. `);
     if (missing.length > 0) errors.unshift(`Missing key(s) in stateDict: ${list(missing)}. `);
+  }
+  if (errors.length === 0) {
+    const put = options.assign === true ? replace : copyInto;
+    noGrad(() => errors.push(...placed.flatMap((one) => attempted(one, put))));
   }
   if (errors.length > 0) {
     throw new RuntimeError(`Error(s) in loading stateDict for ${module._getName()}:\n\t${errors.join("\n\t")}`, {
@@ -119,19 +137,7 @@ export function loadState(module: Registered, state: unknown, options: LoadOptio
   return new IncompatibleKeys(missing, unexpected);
 }
 
-interface Report {
-  readonly missing: string[];
-  readonly errors: string[];
-  readonly expected: Set<string>;
-}
-
-function loadInto(
-  module: Registered,
-  prefix: string,
-  entries: Map<string, unknown>,
-  assign: boolean,
-  report: Report,
-): void {
+function compareWith(module: Registered, prefix: string, entries: Map<string, unknown>, report: Report): void {
   for (const [name, target] of stateOf(module)) {
     if (target === null) continue;
     const key = prefix + name;
@@ -140,20 +146,14 @@ function loadInto(
       if (module._mayLack?.(name) !== true) report.missing.push(key);
       continue;
     }
-    const problem = place(module, name, key, target, entries.get(key), assign);
-    if (problem !== null) report.errors.push(problem);
+    const found = fitting(key, target, entries.get(key));
+    if (typeof found === "string") report.errors.push(found);
+    else report.placed.push({ module, name, key, target, value: found });
   }
 }
 
-/** Puts one value into its place; the text of what went wrong, or null. */
-function place(
-  module: Registered,
-  name: string,
-  key: string,
-  target: Tensor,
-  given: unknown,
-  assign: boolean,
-): string | null {
+/** The value as its place needs it, or the text of what is wrong with it. */
+function fitting(key: string, target: Tensor, given: unknown): Tensor | string {
   if (!(given instanceof Tensor)) {
     return (
       `While copying the parameter named "${key}", expected torch.Tensor or Tensor-like object from checkpoint but ` +
@@ -168,20 +168,29 @@ function place(
       `the shape in current model is torch.Size(${listText(target._shape)}).`
     );
   }
+  return value;
+}
+
+function copyInto({ target, value }: Placed): void {
+  target.copy_(value);
+}
+
+/** The text of what went wrong. */
+function attempted(one: Placed, put: (one: Placed) => void): string[] {
   try {
-    if (assign) replace(module, name, target, value);
-    else target.copy_(value);
-    return null;
+    put(one);
+    return [];
   } catch (error) {
-    return (
+    const { key, target, value } = one;
+    return [
       `While copying the parameter named "${key}", whose dimensions in the model are ` +
-      `torch.Size(${listText(target._shape)}) and whose dimensions in the checkpoint are ` +
-      `torch.Size(${listText(value._shape)}), an exception occurred : ('${(error as Error).message}',).`
-    );
+        `torch.Size(${listText(target._shape)}) and whose dimensions in the checkpoint are ` +
+        `torch.Size(${listText(value._shape)}), an exception occurred : ('${(error as Error).message}',).`,
+    ];
   }
 }
 
-function replace(module: Registered, name: string, target: Tensor, value: Tensor): void {
+function replace({ module, name, target, value }: Placed): void {
   if (!module._parameters.has(name)) {
     module._buffers.set(name, take(value));
     return;

@@ -1,12 +1,12 @@
 /** Transformer layers and stacks. */
 
+import { canonicalMask } from "../autograd/composites-multi-head.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DTypeLike, toDType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { MultiheadAttention } from "./attention.ts";
-import { canonicalMask } from "./attention-forward.ts";
 import { ModuleList } from "./containers.ts";
 import { deepcopy } from "./deepcopy.ts";
 import { checkForward } from "./forward-checks.ts";

@@ -17,6 +17,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
+export * as rnn from "./packing.ts";
+
 /** A tensor, or several. */
 export type Tensors = Tensor | Iterable<Tensor>;
 
@@ -32,13 +34,22 @@ export interface ClipOptions {
 
 const isIterator = (x: object): boolean => "next" in x;
 
-function listOf(parameters: unknown): Tensor[] {
-  if (parameters instanceof Tensor) return [parameters];
+/** The tensors of something iterable. */
+function tensorsOf(parameters: unknown): Tensor[] {
   if (typeof parameters !== "object" || parameters === null || !(Symbol.iterator in parameters)) {
     throw new TypeError(`'${typeName(parameters)}' object is not iterable`);
   }
   const list = [...(parameters as Iterable<Tensor>)];
-  if (list.length === 0 && isIterator(parameters)) {
+  for (const [i, t] of list.entries()) {
+    if (!(t instanceof Tensor)) throw new TypeError(`expected Tensor as element ${i}, but got ${typeName(t)}`);
+  }
+  return list;
+}
+
+function listOf(parameters: unknown): Tensor[] {
+  if (parameters instanceof Tensor) return [parameters];
+  const list = tensorsOf(parameters);
+  if (list.length === 0 && isIterator(parameters as object)) {
     warn("`parameters` is an empty generator, no gradient clipping will occur.");
   }
   return list;
@@ -132,6 +143,36 @@ export function clipGradNorm_(...args: unknown[]): Tensor {
   });
 }
 
+/**
+ * Scales the gradients of parameters, in place, as `clipGradNorm_` does when their norm is this one.
+ * @example
+ * ```ts
+ * const p = new nn.Parameter(zeros(2));
+ * p.mul(tensor([3, 4])).sum().backward();
+ * nn.utils.clipGradsWithNorm_([p], 1, tensor(10));
+ * p.grad // tensor([0.3000, 0.4000])
+ * ```
+ * @torch torch.nn.utils.clip_grads_with_norm_
+ */
+export function clipGradsWithNorm_(
+  parameters: Tensors,
+  maxNorm: number,
+  totalNorm: Tensor,
+  foreach?: boolean | null,
+): void;
+export function clipGradsWithNorm_(...args: unknown[]): void {
+  type Given = [unknown, number, Tensor, (boolean | null)?];
+  const name = "clipGradsWithNorm_";
+  const [parameters, most, total, foreach] = inOrder<Given>(name, FUNCTIONS[name], args);
+  noGrad(() => {
+    const grads = gradsOf(listOf(parameters));
+    const [first] = grads;
+    if (first === undefined) return;
+    refuseForeach(foreach, first.device);
+    scale(grads, Number(most), total);
+  });
+}
+
 function scale(grads: readonly Tensor[], most: number, total: Tensor): void {
   const factor = clampMax(total.add(1e-6).reciprocal().mul(most), 1);
   for (const group of grouped(grads)) {
@@ -186,7 +227,7 @@ function checkDevices(list: readonly Tensor[]): void {
  */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
   const [given] = inOrder<[unknown]>("parametersToVector", FUNCTIONS.parametersToVector, arguments);
-  const list = [...(given as Iterable<Tensor>)];
+  const list = tensorsOf(given);
   checkDevices(list);
   return cat(list.map((p) => p.view(-1)));
 }
@@ -209,7 +250,7 @@ export function vectorToParameters(vec: Tensor, parameters: Iterable<Tensor>): v
   if (!(vector instanceof Tensor)) {
     throw new TypeError(`expected torch.Tensor, but got: ${typeName(vector)}`);
   }
-  const list = [...(given[1] as Iterable<Tensor>)];
+  const list = tensorsOf(given[1]);
   checkDevices(list);
   let at = 0;
   for (const p of list) {

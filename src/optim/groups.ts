@@ -2,7 +2,7 @@
 import { pythonText } from "../api/print.ts";
 import { isDict } from "../tensor/checks.ts";
 import { Float, Int } from "../tensor/complex.ts";
-import { TypeError, ValueError, warn } from "../tensor/errors.ts";
+import { KeyError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { legacyType, typeName } from "../tensor/type-name.ts";
 
@@ -134,7 +134,7 @@ function checkParameter(param: unknown, differentiable: unknown): void {
 /** A new group from what was given, with the defaults where it says nothing. */
 export function makeGroup(given: unknown, defaults: Readonly<Record<string, unknown>>): ParamGroup {
   if (!isDict(given)) throw new TypeError(`param_group must be a dict, but got <class '${typeName(given)}'>`);
-  if (!("params" in given)) throw new ValueError("a parameter group has no 'params'");
+  if (!("params" in given)) throw new KeyError("'params'");
   const { params, names } = parametersOf(given.params);
   const group: ParamGroup = { params: params as Tensor[] };
   for (const [key, value] of Object.entries(given)) {

@@ -3,9 +3,10 @@
 import { _foreach_zero_ } from "../../generated/ops.ts";
 import { gradModes } from "../dispatch/mode.ts";
 import { HookList, type RemovableHandle } from "../nn/hooks.ts";
-import { checkedArguments, inOrder, installChecks, namedArguments } from "../tensor/checks.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { checkedArguments, inOrder, installChecks, isDict, namedArguments } from "../tensor/checks.ts";
+import { DisposedError, NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { DISPOSED } from "../tensor/storage.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { detachInPlace } from "./gradients.ts";
 import {
   checkBeside,
@@ -38,6 +39,25 @@ export type StateHook = (optimizer: Optimizer, state: OptimizerState) => Optimiz
 /** Sees the optimiser. */
 export type OptimizerHook = (optimizer: Optimizer) => void;
 
+const isDisposed = (x: unknown): boolean => x instanceof Tensor && x._storage === DISPOSED;
+
+/** Says of which parameter something was disposed that a step needed. */
+function whatWasDisposed(optimizer: Optimizer, error: unknown): unknown {
+  if (!(error instanceof DisposedError)) return error;
+  const name = `${optimizer.constructor.name}.step()`;
+  for (const [at, { params }] of optimizer.paramGroups.entries()) {
+    for (const [i, p] of params.entries()) {
+      const of = `parameter ${i} of group ${at}`;
+      if (isDisposed(p)) return new DisposedError(`${name}: ${of} was disposed`);
+      if (isDisposed(p.grad)) return new DisposedError(`${name}: the gradient of ${of} was disposed`);
+      for (const [key, value] of Object.entries(optimizer.state.get(p) ?? {})) {
+        if (isDisposed(value)) return new DisposedError(`${name}: the state \`${key}\` of ${of} was disposed`);
+      }
+    }
+  }
+  return error;
+}
+
 /** Methods `step` that call the hooks. */
 const hooked = new WeakSet<object>();
 
@@ -63,7 +83,12 @@ function hookStep(optimizer: Optimizer): void {
         args = changed;
       }
     }
-    const result = step.apply(this, args);
+    let result: unknown;
+    try {
+      result = step.apply(this, args);
+    } catch (error) {
+      throw whatWasDisposed(this, error);
+    }
     for (const list of [this._hooks.post, everywhere.post]) for (const { hook } of list.list()) hook(this, args);
     return result;
   };
@@ -131,8 +156,7 @@ export abstract class Optimizer {
     hookStep(this);
     const given = listOf(params);
     const [first] = given;
-    const plain = typeof first === "object" && first !== null && "params" in first;
-    for (const group of plain ? given : [{ params: given }]) this._add(group, defaults);
+    for (const group of isDict(first) ? given : [{ params: given }]) this._add(group, defaults);
   }
 
   /**

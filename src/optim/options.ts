@@ -2,25 +2,41 @@
 import { pythonText } from "../api/print.ts";
 import { empty } from "../dispatch/allocate.ts";
 import { fill } from "../dispatch/copy.ts";
-import { scalarToNumber } from "../tensor/complex.ts";
+import { Float, isScalar, scalarToNumber } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { float32, float64, getDefaultDtype } from "../tensor/dtype.ts";
-import { RuntimeError, ValueError } from "../tensor/errors.ts";
+import { IndexError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 
-const valueOf = (x: unknown): number => (x instanceof Tensor ? (x.item() as number) : scalarToNumber(x as number));
+function valueOf(x: unknown): number {
+  if (x instanceof Tensor) return x.item() as number;
+  if (isScalar(x)) return scalarToNumber(x);
+  throw new TypeError(`'<=' not supported between instances of 'float' and '${typeName(x)}'`);
+}
+
+/** As Python formats values: tensors without dimensions are their number. */
+function formatted(value: unknown): string {
+  return pythonText(value instanceof Tensor && value.ndim === 0 ? new Float(Number(value.item())) : value);
+}
 
 /** Refuses an option below zero, and NaN. */
 export function requireNotNegative(what: string, value: unknown): void {
-  if (!(valueOf(value) >= 0)) throw new ValueError(`Invalid ${what}: ${pythonText(value)}`);
+  if (!(valueOf(value) >= 0)) throw new ValueError(`Invalid ${what}: ${formatted(value)}`);
+}
+
+/** Refuses an option below zero, and takes NaN, as PyTorch's SGD does. */
+export function requireNotBelow(what: string, value: unknown): void {
+  if (valueOf(value) < 0) throw new ValueError(`Invalid ${what}: ${formatted(value)}`);
 }
 
 /** Refuses a decay that is not from 0 to below 1. */
 export function requireBeta(betas: readonly unknown[], i: number): void {
+  if (i >= betas.length) throw new IndexError("tuple index out of range");
   const value = valueOf(betas[i]);
   if (!(value >= 0 && value < 1)) {
-    throw new ValueError(`Invalid beta parameter at index ${i}: ${pythonText(betas[i])}`);
+    throw new ValueError(`Invalid beta parameter at index ${i}: ${formatted(betas[i])}`);
   }
 }
 

@@ -1,8 +1,8 @@
 /** What schedules of learning rates are. */
 
 import { noGrad } from "../autograd/api.ts";
-import { installChecks, namedArguments } from "../tensor/checks.ts";
-import { KeyError, NotImplementedError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import { installChecks, isDict, namedArguments } from "../tensor/checks.ts";
+import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { type ParamGroup, plainNumber } from "./groups.ts";
@@ -31,6 +31,23 @@ export function warnOfEpoch(): void {
 
 export function requireOptimizer(optimizer: unknown): asserts optimizer is Optimizer {
   if (!(optimizer instanceof Optimizer)) throw new TypeError(`${typeName(optimizer)} is not an Optimizer`);
+}
+
+/** Refuses a number by which a schedule divides: Python does at the division, where JavaScript goes on without one. */
+export function requireNotZero(what: string, value: number, how = "float division by zero"): void {
+  if (Number(value) === 0) throw new RuntimeError(`ZeroDivisionError: ${how}: ${what} is 0`);
+}
+
+/** Refuses what is no function. */
+export function requireCallable(value: unknown): void {
+  if (typeof value !== "function") throw new TypeError(`'${typeName(value)}' object is not callable`);
+}
+
+/** The entries of a state, which may be a Map. */
+export function entriesOfState(state: unknown): SchedulerState {
+  if (state instanceof Map) return Object.fromEntries(state);
+  if (isDict(state)) return state;
+  throw new TypeError(`'${typeName(state)}' object is not iterable`);
 }
 
 /** The rates of all groups: tensors as copies. */
@@ -87,6 +104,8 @@ export class LRScheduler {
   declare readonly _fields: SchedulerState;
 
   constructor(optimizer: Optimizer, lastEpoch?: number, fields?: SchedulerState) {
+    // Classes of this room have looked at their arguments.
+    if (fields === undefined) ({ optimizer, lastEpoch } = schedule<object>("LRScheduler", [optimizer, lastEpoch], {}));
     requireOptimizer(optimizer);
     const hidden = (value: unknown) => ({ value, enumerable: false, writable: true });
     Object.defineProperty(this, "optimizer", hidden(optimizer));
@@ -144,7 +163,7 @@ export class LRScheduler {
 
   /** Takes over a state. @torch torch.optim.lr_scheduler.LRScheduler.load_state_dict */
   loadStateDict(stateDict: SchedulerState): void {
-    for (const [key, value] of Object.entries(stateDict)) {
+    for (const [key, value] of Object.entries(entriesOfState(stateDict))) {
       if (Object.hasOwn(this, key)) (this as unknown as SchedulerState)[key] = value;
       else this._fields[key] = value;
     }
@@ -171,10 +190,16 @@ export class LRScheduler {
    */
   step(epoch: number | null = null): void {
     const f = this._fields;
-    if (f._step_count === 1) this._warnOfOrder();
-    f._step_count += 1;
-    if (epoch !== null) warnOfEpoch();
-    this._updateLr(epoch);
+    const before = { ...f };
+    try {
+      if (f._step_count === 1) this._warnOfOrder();
+      f._step_count += 1;
+      if (epoch !== null) warnOfEpoch();
+      this._updateLr(epoch);
+    } catch (error) {
+      Object.assign(f, before);
+      throw error;
+    }
   }
 
   private _warnOfOrder(): void {

@@ -1,12 +1,14 @@
 /** Schedules made of others, and the one that follows a measure. */
 
 import { installChecks } from "../tensor/checks.ts";
-import { scalarToNumber } from "../tensor/complex.ts";
-import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Complex, isScalar, scalarToNumber } from "../tensor/complex.ts";
+import { IndexError, KeyError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { numberOf } from "./lists.ts";
-import type { Optimizer } from "./optimizer.ts";
+import { Optimizer } from "./optimizer.ts";
 import {
+  entriesOfState,
   LRScheduler,
   ratesOf,
   requireOptimizer,
@@ -18,8 +20,10 @@ import {
 import { bisectRight } from "./schedulers.ts";
 import { PLATEAU, SCHEDULER } from "./signatures.ts";
 
+const nameOf = (x: unknown): string => (x instanceof Optimizer ? x.constructor.name : typeName(x));
+
 /** Refuses schedules that cannot be joined. */
-function checkCombined(name: string, optimizer: Optimizer, schedulers: readonly unknown[]): void {
+function checkCombined(name: string, optimizer: unknown, schedulers: readonly unknown[]): void {
   schedulers.forEach((one, i) => {
     if (!(one instanceof LRScheduler)) {
       throw new TypeError(`${name} at index ${i} should have \`optimizer\` as its attribute.`);
@@ -34,7 +38,7 @@ function checkCombined(name: string, optimizer: Optimizer, schedulers: readonly 
       throw new ValueError(
         `${name} expects all schedulers to belong to the same optimizer, but got scheduler ` +
           `${one.constructor.name} at index ${i} has ${one.optimizer}, ` +
-          `which is different from ${optimizer.constructor.name}.`,
+          `which is different from ${nameOf(optimizer)}.`,
       );
     }
   });
@@ -54,9 +58,13 @@ abstract class Combined extends LRScheduler {
   }
   /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
-    const { _schedulers, ...rest } = stateDict;
+    const { _schedulers: given, ...rest } = entriesOfState(stateDict);
+    if (given === undefined) throw new KeyError("'_schedulers'");
+    if (!Array.isArray(given)) throw new TypeError(`'${typeName(given)}' object is not iterable`);
+    if (given.length > this._schedulers.length) throw new IndexError("list index out of range");
+    given.forEach(entriesOfState);
     super.loadStateDict(rest);
-    (_schedulers as SchedulerState[]).forEach((one, i) => {
+    given.forEach((one, i) => {
       (this._schedulers[i] as LRScheduler).loadStateDict(one);
     });
   }
@@ -155,9 +163,9 @@ export class ChainedScheduler extends Combined {
     if (first === undefined) {
       throw new ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.");
     }
-    const optimizer = o.optimizer ?? first.optimizer;
+    const optimizer = o.optimizer ?? (first as LRScheduler | null)?.optimizer;
     checkCombined("ChainedScheduler", optimizer, o.schedulers);
-    super(optimizer);
+    super(optimizer as Optimizer);
     this._keep(o.schedulers);
   }
   protected override _begin(): void {
@@ -170,6 +178,20 @@ export class ChainedScheduler extends Combined {
   }
 }
 installChecks(ChainedScheduler.prototype, SCHEDULER);
+
+/** A measure as Python's `float` takes it. */
+function measured(metrics: unknown): number {
+  if (metrics instanceof Tensor) return Number(metrics.item());
+  if (isScalar(metrics) && !(metrics instanceof Complex)) return scalarToNumber(metrics);
+  if (typeof metrics !== "string") {
+    throw new TypeError(`float() argument must be a string or a real number, not '${typeName(metrics)}'`);
+  }
+  const value = metrics.trim() === "" ? Number.NaN : Number(metrics);
+  if (Number.isNaN(value) && metrics.trim().toLowerCase() !== "nan") {
+    throw new ValueError(`could not convert string to float: '${metrics}'`);
+  }
+  return value;
+}
 
 /** Options of `ReduceLROnPlateau`. */
 export interface ReduceLROnPlateauOptions {
@@ -265,7 +287,7 @@ export class ReduceLROnPlateau extends LRScheduler {
     if (metrics === undefined || metrics === null) {
       throw new TypeError("step() missing 1 required positional argument: 'metrics'");
     }
-    const current = metrics instanceof Tensor ? Number(metrics.item()) : scalarToNumber(metrics);
+    const current = measured(metrics);
     if (epoch !== null) warnOfEpoch();
     f.last_epoch = epoch ?? f.last_epoch + 1;
     if (this._isBetter(current)) {

@@ -7,9 +7,12 @@ import { type ParamGroup, plainNumber } from "./groups.ts";
 import { numberOf } from "./lists.ts";
 import type { Optimizer } from "./optimizer.ts";
 import {
+  entriesOfState,
   LRScheduler,
   perGroup,
   type Rate,
+  requireCallable,
+  requireNotZero,
   requireOptimizer,
   type SchedulerState,
   schedule,
@@ -48,6 +51,8 @@ export class CosineAnnealingLR extends LRScheduler {
   );
   constructor(...given: unknown[]) {
     const o = schedule<Required<CosineAnnealingLROptions>>("CosineAnnealingLR", given, { etaMin: 0 });
+    requireOptimizer(o.optimizer);
+    requireNotZero("T_max", o.TMax, "integer modulo by zero");
     super(o.optimizer, o.lastEpoch, { T_max: o.TMax, eta_min: o.etaMin });
   }
   /** @internal */
@@ -57,6 +62,7 @@ export class CosineAnnealingLR extends LRScheduler {
     if (_is_initial) return this._now();
     if (_step_count === 1 && n > 0) return this._closedForm();
     const now = this._now();
+    requireNotZero("T_max", most, "integer modulo by zero");
     const period = 2 * most;
     if ((((n - 1 - most) % period) + period) % period === 0) {
       return this._base().map((base, i) => (now[i] as number) + ((base - low) * (1 - Math.cos(Math.PI / most))) / 2);
@@ -217,16 +223,14 @@ export class CyclicLR extends LRScheduler {
     const { optimizer } = o;
     requireOptimizer(optimizer);
     const base = perGroup("base_lr", optimizer, o.baseLr);
-    if (o.lastEpoch === -1) {
-      optimizer.paramGroups.forEach((group, i) => {
-        setRate(group, "lr", base[i] as number);
-      });
-    }
     const fields: SchedulerState = { max_lrs: perGroup("max_lr", optimizer, o.maxLr) };
     fields.total_size = o.stepSizeUp + (o.stepSizeDown ?? o.stepSizeUp);
+    requireNotZero("step_size_up + step_size_down", fields.total_size);
+    requireNotZero("step_size_up", o.stepSizeUp);
     fields.step_ratio = o.stepSizeUp / fields.total_size;
     const known = ["triangular", "triangular2", "exp_range"].includes(o.mode);
     if (!known && o.scaleFn === null) throw new ValueError("mode is invalid and scale_fn is None");
+    if (o.scaleFn !== null) requireCallable(o.scaleFn);
     fields.mode = o.mode;
     fields.gamma = o.gamma;
     fields._scale_fn_custom = o.scaleFn;
@@ -236,13 +240,16 @@ export class CyclicLR extends LRScheduler {
       fields.use_beta1 = requireMomentum(optimizer);
       fields.base_momentums = perGroup("base_momentum", optimizer, o.baseMomentum);
       fields.max_momentums = perGroup("max_momentum", optimizer, o.maxMomentum);
-      if (o.lastEpoch === -1) {
-        optimizer.paramGroups.forEach((group, i) => {
-          setMomentum(group, fields.use_beta1, fields.max_momentums[i]);
-          group.max_momentum = fields.max_momentums[i];
-          group.base_momentum = fields.base_momentums[i];
-        });
-      }
+    }
+    // All was looked at: from here on the groups are written.
+    if (o.lastEpoch === -1) {
+      optimizer.paramGroups.forEach((group, i) => {
+        setRate(group, "lr", base[i] as number);
+        if (!o.cycleMomentum) return;
+        setMomentum(group, fields.use_beta1, fields.max_momentums[i]);
+        group.max_momentum = fields.max_momentums[i];
+        group.base_momentum = fields.base_momentums[i];
+      });
     }
     super(optimizer, o.lastEpoch, fields);
     this._fields.base_lrs = base;
@@ -281,7 +288,7 @@ export class CyclicLR extends LRScheduler {
   }
   /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
-    const { _scale_fn_custom: _, ...rest } = stateDict;
+    const { _scale_fn_custom: _, ...rest } = entriesOfState(stateDict);
     super.loadStateDict(rest);
   }
 }
@@ -392,25 +399,23 @@ export class OneCycleLR extends LRScheduler {
     }
     fields._anneal_func_type = o.annealStrategy;
     const most = perGroup("max_lr", optimizer, o.maxLr);
+    requireNotZero("div_factor", o.divFactor);
+    requireNotZero("final_div_factor", o.finalDivFactor);
+    fields.cycle_momentum = o.cycleMomentum;
+    if (o.cycleMomentum) fields.use_beta1 = requireMomentum(optimizer);
+    const high = o.cycleMomentum ? perGroup("max_momentum", optimizer, o.maxMomentum) : [];
+    const low = o.cycleMomentum ? perGroup("base_momentum", optimizer, o.baseMomentum) : [];
+    // All was looked at: from here on the groups are written.
     if (o.lastEpoch === -1) {
       optimizer.paramGroups.forEach((group, i) => {
         group.initial_lr = (most[i] as number) / o.divFactor;
         group.max_lr = most[i];
         group.min_lr = group.initial_lr / o.finalDivFactor;
+        if (!o.cycleMomentum) return;
+        setMomentum(group, fields.use_beta1, high[i] as number);
+        group.max_momentum = high[i];
+        group.base_momentum = low[i];
       });
-    }
-    fields.cycle_momentum = o.cycleMomentum;
-    if (o.cycleMomentum) {
-      fields.use_beta1 = requireMomentum(optimizer);
-      const high = perGroup("max_momentum", optimizer, o.maxMomentum);
-      const low = perGroup("base_momentum", optimizer, o.baseMomentum);
-      if (o.lastEpoch === -1) {
-        optimizer.paramGroups.forEach((group, i) => {
-          setMomentum(group, fields.use_beta1, high[i] as number);
-          group.max_momentum = high[i];
-          group.base_momentum = low[i];
-        });
-      }
     }
     super(optimizer, o.lastEpoch, fields);
   }
@@ -433,6 +438,7 @@ export class OneCycleLR extends LRScheduler {
       const at = phases.findIndex((one: any, i: number) => n <= one.end_step || i === last);
       const now = phases[at];
       const start = at === 0 ? 0 : phases[at - 1].end_step;
+      requireNotZero("the length of a phase", now.end_step - start);
       const part = (n - start) / (now.end_step - start);
       const rate = this._between(numberOf(group[now.start_lr]), numberOf(group[now.end_lr]), part);
       if (cycle_momentum) {

@@ -1,10 +1,19 @@
 /** Schedules that follow from the number of steps. */
 
 import { installChecks } from "../tensor/checks.ts";
-import { TypeError, ValueError } from "../tensor/errors.ts";
+import { KeyError, TypeError, ValueError } from "../tensor/errors.ts";
 import { typeName } from "../tensor/type-name.ts";
 import type { Optimizer } from "./optimizer.ts";
-import { LRScheduler, type Rate, requireOptimizer, type SchedulerState, schedule } from "./scheduler.ts";
+import {
+  entriesOfState,
+  LRScheduler,
+  type Rate,
+  requireCallable,
+  requireNotZero,
+  requireOptimizer,
+  type SchedulerState,
+  schedule,
+} from "./scheduler.ts";
 import { SCHEDULER } from "./signatures.ts";
 
 /** Gives a factor for a number of steps. */
@@ -34,7 +43,9 @@ class ByLambda extends LRScheduler {
   }
   /** @internal */
   override loadStateDict(stateDict: SchedulerState): void {
-    const { lr_lambdas: _, ...rest } = stateDict;
+    const given = entriesOfState(stateDict);
+    if (!("lr_lambdas" in given)) throw new KeyError("'lr_lambdas'");
+    const { lr_lambdas: _, ...rest } = given;
     super.loadStateDict(rest);
   }
   protected _factor(i: number): number {
@@ -60,7 +71,9 @@ export class LambdaLR extends ByLambda {
   constructor(...given: unknown[]) {
     const o = schedule<{ lrLambda: unknown }>("LambdaLR", given, {});
     requireOptimizer(o.optimizer);
-    super(o.optimizer, lambdasOf(o.optimizer, o.lrLambda), o.lastEpoch);
+    const lambdas = lambdasOf(o.optimizer, o.lrLambda);
+    lambdas.forEach(requireCallable);
+    super(o.optimizer, lambdas, o.lastEpoch);
   }
   /** @internal */
   override getLr(): Rate[] {
@@ -126,13 +139,17 @@ export class StepLR extends LRScheduler {
   );
   constructor(...given: unknown[]) {
     const o = schedule<{ stepSize: number; gamma: number }>("StepLR", given, { gamma: 0.1 });
+    requireOptimizer(o.optimizer);
+    requireNotZero("step_size", o.stepSize, "integer modulo by zero");
     super(o.optimizer, o.lastEpoch, { step_size: o.stepSize, gamma: o.gamma });
   }
   /** @internal */
   override getLr(): Rate[] {
     this._warnOutside();
     const { last_epoch, step_size, gamma } = this._fields;
-    if (last_epoch === 0 || last_epoch % step_size !== 0) return this._now();
+    if (last_epoch === 0) return this._now();
+    requireNotZero("step_size", step_size, "integer modulo by zero");
+    if (last_epoch % step_size !== 0) return this._now();
     return this._now().map((lr) => lr * gamma);
   }
   protected override _closedForm(): Rate[] {
@@ -215,7 +232,9 @@ export class ConstantLR extends LRScheduler {
     this._warnOutside();
     const { last_epoch, total_iters, factor } = this._fields;
     if (last_epoch === 0) return this._now().map((lr) => lr * factor);
-    return last_epoch === total_iters ? this._now().map((lr) => lr * (1 / factor)) : this._now();
+    if (last_epoch !== total_iters) return this._now();
+    requireNotZero("factor", factor);
+    return this._now().map((lr) => lr * (1 / factor));
   }
   protected override _closedForm(): Rate[] {
     const { last_epoch, total_iters, factor } = this._fields;
@@ -278,6 +297,7 @@ export class LinearLR extends LRScheduler {
   protected override _closedForm(): Rate[] {
     const { last_epoch, start_factor, end_factor, total_iters } = this._fields;
     const rise = end_factor - start_factor;
+    requireNotZero("total_iters", total_iters);
     return this._base().map((lr) => lr * (start_factor + (rise * Math.min(total_iters, last_epoch)) / total_iters));
   }
 }
@@ -345,6 +365,7 @@ export class PolynomialLR extends LRScheduler {
   }
   protected override _closedForm(): Rate[] {
     const { last_epoch, total_iters, power } = this._fields;
+    requireNotZero("total_iters", total_iters);
     return this._base().map((lr) => lr * (1 - Math.min(total_iters, last_epoch) / total_iters) ** power);
   }
 }

@@ -9,7 +9,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { listable, numberOf } from "./lists.ts";
 import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
-import { checkForeach, checkFused, checkWays, decayed, requireNotNegative, requireOneElement } from "./options.ts";
+import { checkForeach, checkFused, checkWays, decayed, requireNotBelow, requireOneElement } from "./options.ts";
 import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `SGD`. */
@@ -65,9 +65,9 @@ export class SGD extends Optimizer {
       fused: null,
     });
     requireOneElement("lr", o.lr);
-    requireNotNegative("learning rate", o.lr);
-    requireNotNegative("momentum value", o.momentum);
-    requireNotNegative("weight_decay value", o.weightDecay);
+    requireNotBelow("learning rate", o.lr);
+    requireNotBelow("momentum value", o.momentum);
+    requireNotBelow("weight_decay value", o.weightDecay);
     if (o.nesterov && (!(Number(o.momentum) > 0) || Number(o.dampening) !== 0)) {
       throw new ValueError("Nesterov momentum requires a momentum and zero dampening");
     }

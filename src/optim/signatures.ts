@@ -22,7 +22,7 @@ export const NEW_OPTIMIZER = "params:any defaults:dict";
 
 /** Methods of every optimiser. */
 export const OPTIMIZER = {
-  step: "closure?:any",
+  step: "closure?:fn?",
   addParamGroup: "paramGroup:value",
   zeroGrad: "setToNone?:bool",
   stateDict: "",

@@ -55,6 +55,10 @@ export class Int {
   constructor(value: number | bigint) {
     this.value = value;
   }
+  /** What JavaScript's own operators take it for. */
+  [Symbol.toPrimitive](): number | bigint {
+    return this.value;
+  }
 }
 
 /**
@@ -71,6 +75,10 @@ export class Float {
   readonly value: number;
   constructor(value: number) {
     this.value = value;
+  }
+  /** What JavaScript's own operators take it for. */
+  [Symbol.toPrimitive](): number {
+    return this.value;
   }
 }
 

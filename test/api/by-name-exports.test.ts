@@ -35,6 +35,7 @@ const FUNCTIONS: Readonly<Record<string, Table>> = {
   nn: ROOMS.nn,
   "nn.init": ROOMS.nn,
   "nn.utils": ROOMS.nn,
+  "nn.utils.rnn": ROOMS.nn,
   profiler: ROOMS.profiler,
   testing: ROOMS.testing,
   tensordict: { ...ROOMS.io, ...ROOMS.tensordict },

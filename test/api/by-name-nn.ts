@@ -1,5 +1,8 @@
 // Values of what the modules of `nn` take that have no others like them, for the tests of names.
-import { ones, tensor, zeros } from "../../src/index.ts";
+import { nn, ones, tensor, zeros } from "../../src/index.ts";
+
+const lengths = (...of: number[]) => tensor(of, { dtype: "int64" });
+export const packed = () => new nn.utils.rnn.PackedSequence(ones(3, 2), lengths(2, 1));
 
 export const NN_VALUES: Readonly<Record<string, () => unknown>> = {
   "new nn.BatchNorm1d.numFeatures": () => 3,
@@ -105,4 +108,27 @@ export const NN_VALUES: Readonly<Record<string, () => unknown>> = {
   affine: () => true,
   trackRunningStats: () => true,
   momentum: () => 0.25,
+  "new nn.RReLU.lower": () => 0.25,
+  "new nn.RReLU.upper": () => 0.5,
+  "nn.Softmax2d#forward.input": () => ones(2, 1, 1),
+  "PackedSequence.data": () => ones(3, 2),
+  "PackedSequence.target": () => "cpu",
+  batchSizes: () => lengths(2, 1),
+  sortedIndices: () => lengths(1, 0),
+  unsortedIndices: () => lengths(1, 0),
+  permutation: () => lengths(1, 0),
+  "nn.utils.rnn.packPaddedSequence.input": () => ones(2, 2),
+  "nn.utils.rnn.packPaddedSequence.lengths": () => [2, 1],
+  "nn.utils.rnn.packSequence.sequences": () => [ones(2), ones(1)],
+  "nn.utils.rnn.padSequence.sequences": () => [ones(2), ones(1)],
+  "nn.utils.rnn.unpadSequence.lengths": () => lengths(2, 1),
+  paddedSequences: () => ones(2, 2),
+  sequence: packed,
+  packedSequences: packed,
+  sparsity: () => 0.5,
+  totalNorm: () => tensor(2),
+  enforceSorted: () => false,
+  paddingValue: () => 2,
+  paddingSide: () => "left",
+  totalLength: () => 3,
 };

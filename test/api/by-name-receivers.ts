@@ -3,6 +3,7 @@ import * as Z from "../../src/index.ts";
 import { modules as OF_NN } from "../nn-modules.ts";
 import type { Any } from "./by-name.ts";
 import { DISTRIBUTION_FAILS, DISTRIBUTION_RECEIVERS } from "./by-name-distributions.ts";
+import { packed } from "./by-name-nn.ts";
 import { OPTIM_FAILS, OPTIM_LEFT_OUT, OPTIM_PLACES_ONLY, OPTIM_RECEIVERS } from "./by-name-optim.ts";
 import { MODULE_LEFT_OUT, MODULE_RECEIVERS } from "./by-name-td-nn.ts";
 import { dense, differentiable, freshPath, gguf, linear, odd, safetensors, stateful, taken } from "./by-name-values.ts";
@@ -74,6 +75,7 @@ export const RECEIVERS: Readonly<Record<string, () => Any>> = {
   "PersistentTensorDict#unflattenKeys": () => Z.PersistentTensorDict.fromDict(dense(), freshPath("a.h5")),
   Hdf5File: () => withGroup(),
   TensorDictFuture: () => later(dense().memmap(freshPath(), { returnEarly: true })),
+  PackedSequence: packed,
   Linear: linear,
   Sequential: modules,
   PythonName: () => new io.PythonName("a", "B"),
@@ -254,6 +256,8 @@ const NEED_STORE = ["io.RemoteSafetensors.open", "io.download", "io.upload", "lo
 const NEED_GPU = [
   "TensorDict#cuda",
   "nn.Linear#cuda",
+  "nn.utils.rnn.PackedSequence#cuda",
+  "nn.utils.rnn.PackedSequence#pinMemory",
   ...["currentDevice", "getDeviceCapability", "getDeviceName", "getDeviceProperties", "getDriverVersion"].map(
     (name) => `cuda.${name}`,
   ),

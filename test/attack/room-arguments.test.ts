@@ -9,9 +9,11 @@ import * as DISTRIBUTIONS from "../../src/distributions/signatures.ts";
 import * as Z from "../../src/index.ts";
 import * as IO from "../../src/io/base/signatures.ts";
 import * as NN from "../../src/nn/signatures.ts";
+import * as OPTIM from "../../src/optim/signatures.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
 import * as MODULES from "../../src/tensordict/nn/signatures.ts";
 import { isClass } from "../api/by-name.ts";
+import { OPTIM_RECEIVERS } from "../api/by-name-optim.ts";
 import { modules } from "../nn-modules.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
@@ -47,6 +49,7 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   number: () => 0.5,
   bool: () => true,
   notDict: () => true,
+  value: () => Z.ones(2),
   string: () => "relu",
   text: () => file("scratch"),
   list: () => [1],
@@ -65,6 +68,8 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   generator: () => new Z.Generator(),
   placement: () => "cpu",
   dtype: () => "float32",
+  packed: () => Z.nn.utils.rnn.packSequence([Z.ones(2), Z.ones(1)]),
+  tensorOrPacked: () => Z.ones(2, 2, 2),
   parameter: () => 0.5,
   limit: () => 2,
   sample: () => Z.ones(2),
@@ -212,6 +217,17 @@ async function expectNone(targets: readonly Target[], least: number): Promise<vo
 describe("nn", () => {
   const room = Z.nn as object;
   test("functions", () => expectNone(functionsOf("nn", room, NN.FUNCTIONS), 1));
+  test("nn.utils", () => expectNone(functionsOf("utils", Z.nn.utils, NN.FUNCTIONS), 6));
+  test("nn.utils.rnn", async () => {
+    const { rnn } = Z.nn.utils;
+    await expectNone(functionsOf("rnn", rnn, NN.FUNCTIONS), 7);
+    await expectNone(constructorsOf(rnn, NN.CONSTRUCTORS, []), 1);
+    const packed = rnn.packSequence([Z.ones(2), Z.ones(1)]);
+    await expectNone(
+      methodsOf(packed, (name) => (NN.PACKED as Table)[name]),
+      12,
+    );
+  });
   test("nn.init", () => expectNone(functionsOf("init", Z.nn.init, NN.FUNCTIONS), 14));
   test("constructors", () => {
     // What Sequential and Identity take is any number of anything; what a module of the user's takes is not known here.
@@ -246,6 +262,37 @@ describe("nn", () => {
       }
     }
     expect(found).toEqual([]);
+  });
+});
+
+describe("optim", () => {
+  const { optim } = Z;
+  const table: Table = { ...OPTIM.OPTIMIZERS, ...OPTIM.SCHEDULERS, Optimizer: OPTIM.NEW_OPTIMIZER };
+  const one = () => new optim.SGD([new Z.nn.Parameter(Z.ones(2))], { lr: 0.5 });
+  test("optimisers", () => expectNone(constructorsOf(optim, table, []), 6));
+  test("schedules", () => expectNone(constructorsOf(optim.lrScheduler, table, []), 15));
+  test("methods", async () => {
+    const owners: Readonly<Record<string, Table>> = {
+      Optimizer: OPTIM.OPTIMIZER,
+      LRScheduler: OPTIM.SCHEDULER,
+      ReduceLROnPlateau: { ...OPTIM.SCHEDULER, ...OPTIM.PLATEAU },
+      CyclicLR: { ...OPTIM.SCHEDULER, ...OPTIM.CYCLIC },
+    };
+    const signatureOf = (base: string) => (name: string, owner: string) =>
+      ({ ...owners[base], ...owners[owner] })[name];
+    const receivers = [...Object.values(OPTIM_RECEIVERS)].map((make) => make());
+    for (const receiver of receivers) {
+      const base = receiver instanceof optim.Optimizer ? "Optimizer" : "LRScheduler";
+      await expectNone(methodsOf(receiver, signatureOf(base)), 5);
+    }
+  });
+  test("what is said of no optimiser, and of no parameters", () => {
+    for (const value of [...WRONG, Z.ones(2), linear()]) {
+      expect(() => new optim.lrScheduler.StepLR(value as never, 2), String(value)).toThrow(ZensorError);
+      expect(() => new optim.SGD(value as never), String(value)).toThrow(ZensorError);
+      expect(() => one().loadStateDict(value as never), String(value)).toThrow(ZensorError);
+      expect(() => one().addParamGroup(value as never), String(value)).toThrow(ZensorError);
+    }
   });
 });
 

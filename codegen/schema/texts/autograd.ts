@@ -1,6 +1,8 @@
 /** Gradients, graphs and what may be written to while they are recorded. */
 import type { TextSchema } from "../../model/types.ts";
 
+const disposed = { error: "DisposedError", code: "disposed" } as const;
+
 export const texts = [
   {
     name: "outNeedsNoGrad",
@@ -59,6 +61,47 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text: "{who}invalid gradient at index {index} - expected device {expected} but got {got}",
+  },
+  {
+    ...disposed,
+    name: "savedWasDisposed",
+    text:
+      "{node} needs a tensor of shape {shape} that its operator saved for the backward pass, and it was disposed " +
+      "since: by dispose(), or at the end of a block with `using`. Keep it until backward() has run.",
+  },
+  {
+    ...disposed,
+    name: "gradientWasDisposed",
+    text: "{node} was to pass on a gradient of shape {shape}, and it was disposed before: a hook got it, perhaps.",
+  },
+  {
+    ...disposed,
+    name: "leafGradientDisposed",
+    text:
+      "the gradient of a tensor of shape {shape} cannot be added up: {what} was disposed. Set `grad` to null where " +
+      "it is not needed any more.",
+  },
+  {
+    ...disposed,
+    name: "startGradientDisposed",
+    text: "the gradient that was given for output {index} was disposed",
+  },
+  {
+    ...disposed,
+    name: "hookGaveDisposed",
+    text: "hook '{name}' gave a tensor that was disposed",
+  },
+  {
+    name: "noGradInputs",
+    error: "RuntimeError",
+    code: "value",
+    text: "`inputs` argument to `grad()` cannot be empty.",
+  },
+  {
+    name: "fewGradients",
+    error: "RuntimeError",
+    code: "value",
+    text: "got {tensors} tensors and {gradients} gradients",
   },
   {
     name: "noBackwardInputs",

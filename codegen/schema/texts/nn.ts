@@ -251,6 +251,18 @@ export const texts = [
     text: "glu does not support scalars because halving size must be even",
   },
   {
+    name: "rreluBound",
+    error: "RuntimeError",
+    code: "value",
+    text: "rrelu: {side} bound must be finite, got {value}",
+  },
+  {
+    name: "rreluBounds",
+    error: "RuntimeError",
+    code: "value",
+    text: "Lower bound should be less than or equal to the upper bound",
+  },
+  {
     name: "geluApproximation",
     error: "RuntimeError",
     code: "runtime",

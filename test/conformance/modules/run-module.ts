@@ -7,11 +7,15 @@ import { Comparer, compareError, type ModuleCase, named, type Values } from "./v
 
 const NUMBERS = { rtol: 1e-4, atol: 1e-5 };
 
-/** Tensors depth first through lists and dictionaries. */
-function flat(lib: Any, x: Any): Any[] {
+const isPacked = (lib: Any, x: Any): boolean => x instanceof lib.nn.utils.rnn.PackedSequence;
+
+/** Tensors depth first through lists, dictionaries and packed sequences. */
+export function flat(lib: Any, x: Any): Any[] {
   if (x instanceof lib.Tensor) return [x];
+  if (isPacked(lib, x)) return flat(lib, [...x]);
   if (Array.isArray(x)) return x.flatMap((y) => flat(lib, y));
-  if (typeof x !== "object" || x === null) return [];
+  if (typeof x !== "object" || x === null || !(x instanceof Map || Object.getPrototypeOf(x) === Object.prototype))
+    return [];
   return (x instanceof Map ? [...x.values()] : Object.values(x)).flatMap((y) => flat(lib, y));
 }
 
@@ -24,7 +28,7 @@ const CODES: Readonly<Record<string, "f32" | "f64" | "c64" | "c128" | "bf16" | "
   float16: "f16",
 };
 
-function cotangent(lib: Any, t: Any, k: number): Any {
+export function cotangent(lib: Any, t: Any, k: number): Any {
   const code = CODES[String(t.dtype).replace("torch.", "")] ?? "f32";
   const n = t.numel();
   if (n === 0) return lib.zerosLike(t.detach());
@@ -42,6 +46,7 @@ function inputs(lib: Any, x: Any, leaves: Any[]): Any {
     return x.clone();
   }
   if (Array.isArray(x)) return x.map((y) => inputs(lib, y, leaves));
+  if (isPacked(lib, x)) return new lib.nn.utils.rnn.PackedSequence(...inputs(lib, [...x], leaves));
   if (typeof x !== "object" || x === null || Object.getPrototypeOf(x) !== Object.prototype) return x;
   return Object.fromEntries(Object.entries(x).map(([key, y]) => [key, inputs(lib, y, leaves)]));
 }

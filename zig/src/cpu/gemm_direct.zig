@@ -148,7 +148,10 @@ fn Direct(comptime T: type) type {
             const ahead = p.csa == 1 and kc * @sizeOf(T) <= short_row and rows * kc * @sizeOf(T) >= far_bytes;
             for (0..strips.count) |i| {
                 const r = strips.start(i);
-                if (ahead and i + 1 < strips.count) fetch(at(a, span(strips.start(i + 1), p.rsa)), p.rsa, strips.height(i + 1), kc);
+                const next = i + 1;
+                if (ahead and next < strips.count) {
+                    fetch(at(a, span(strips.start(next), p.rsa)), p.rsa, strips.height(next), kc);
+                }
                 const f = tile.kernel(false, strips.height(i), nv, hi);
                 f(&shared, at(a, span(r, p.rsa)), b, at(c, span(r, p.rsc)), at(d, span(r, shared.rsd)), lo, hi);
             }

@@ -1,17 +1,23 @@
 /** What multi-head attention computes: projections, attention of each head, and the last linear map. */
 
 import * as O from "../../generated/ops.ts";
-import { scaledDotProductAttention } from "../autograd/composites-attention.ts";
-import { dropout, linear, softmax } from "../autograd/composites-nn.ts";
+import * as texts from "../../generated/texts.ts";
 import { bool, type DType } from "../tensor/dtype.ts";
-import { AssertionError, RuntimeError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { scaledDotProductAttention } from "./composites-attention.ts";
+import { dropout, linear, softmax } from "./composites-nn.ts";
+
+const OP = "multi_head_attention_forward";
 
 type Optional = Tensor | null;
 
 /** What of a `MultiheadAttention` a call reads. */
-interface Heads {
+export interface Heads {
+  /** Whether there are three projections; by default where there is no matrix for all. */
+  readonly separate?: boolean;
+  /** Keys and values of all heads that stand for what is projected, where there are any. */
+  readonly fixed?: readonly [keys: Optional, values: Optional];
   readonly in_proj_weight: Optional;
   readonly q_proj_weight: Optional;
   readonly k_proj_weight: Optional;
@@ -42,12 +48,8 @@ export interface AttentionArguments {
 export function canonicalMask(mask: Optional, name: string, target: DType, other: Optional, otherName = ""): Optional {
   if (mask === null) return null;
   const { dtype } = mask;
-  if (dtype !== bool && dtype.category !== 2) {
-    throw new AssertionError(`only bool and floating types of ${name} are supported`);
-  }
-  if (other !== null && other.dtype !== dtype) {
-    warn(`Support for mismatched ${name} and ${otherName} is deprecated. Use same type for both instead.`);
-  }
+  if (dtype !== bool && dtype.category !== 2) throw texts.multiHeadMaskKind(OP, name);
+  if (other !== null && other.dtype !== dtype) texts.multiHeadMasksDiffer(name, otherName);
   if (dtype !== bool) return mask;
   return O.zeros_like(mask, target, null, false, null).maskedFill_(mask, -Infinity);
 }
@@ -57,34 +59,15 @@ const tupleText = (sizes: readonly number[]): string => `(${sizes.join(", ")})`;
 /** Whether there is a batch; refuses ranks that do not go together. */
 function isBatched(q: Tensor, k: Tensor, v: Tensor, padding: Optional, mask: Optional, heads: number): boolean {
   const rank = q.ndim;
-  if (rank !== 2 && rank !== 3) {
-    throw new AssertionError(`query should be unbatched 2D or batched 3D tensor but received ${rank}-D query tensor`);
-  }
+  if (rank !== 2 && rank !== 3) throw texts.multiHeadQueryRank(OP, rank);
   const [kind, wanted] = rank === 3 ? ["batched (3-D)", 2] : ["unbatched (2-D)", 1];
-  if (k.ndim !== rank || v.ndim !== rank) {
-    throw new AssertionError(
-      `For ${kind} \`query\`, expected \`key\` and \`value\` to be ${rank}-D but found ${k.ndim}-D and ` +
-        `${v.ndim}-D tensors respectively`,
-    );
-  }
-  if (padding !== null && padding.ndim !== wanted) {
-    throw new AssertionError(
-      `For ${kind} \`query\`, expected \`key_padding_mask\` to be \`None\` or ${wanted}-D but found ` +
-        `${padding.ndim}-D tensor instead`,
-    );
-  }
-  if (mask !== null && mask.ndim !== 2 && mask.ndim !== 3) {
-    throw new AssertionError(
-      `For ${kind} \`query\`, expected \`attn_mask\` to be \`None\`, 2-D or 3-D but found ${mask.ndim}-D tensor ` +
-        "instead",
-    );
-  }
+  if (k.ndim !== rank || v.ndim !== rank) throw texts.multiHeadRanks(OP, kind, rank, k.ndim, v.ndim);
+  if (padding !== null && padding.ndim !== wanted) throw texts.multiHeadPaddingRank(OP, kind, wanted, padding.ndim);
+  if (mask !== null && mask.ndim !== 2 && mask.ndim !== 3) throw texts.multiHeadMaskRank(OP, kind, mask.ndim);
   if (rank === 2 && mask?.ndim === 3) {
     const expected = [heads, q._shape[0] as number, k._shape[0] as number];
     if (!sameSizes(mask._shape, expected)) {
-      throw new AssertionError(
-        `Expected \`attn_mask\` shape to be ${tupleText(expected)} but got ${String(mask.shape)}`,
-      );
+      throw texts.multiHeadMaskShape(OP, tupleText(expected), String(mask.shape));
     }
   }
   return rank === 3;
@@ -127,31 +110,34 @@ function requireWidths(q: Tensor, k: Tensor, v: Tensor, weights: readonly Tensor
     const expected = [e, t._shape[t.ndim - 1] as number];
     const { _shape, shape } = weights[i] as Tensor;
     if (!sameSizes(_shape, expected)) {
-      throw new AssertionError(`expecting ${name} weights shape of ${tupleText(expected)}, but got ${String(shape)}`);
+      throw texts.multiHeadWeightsShape(OP, name, tupleText(expected), String(shape));
     }
   }
 }
 
 function requireSizes(m: Heads, q: Tensor, k: Tensor, v: Tensor): void {
   const [e] = q._shape.slice(-1) as [number];
-  if (e !== m.embedDim) throw new AssertionError(`was expecting embedding dimension of ${m.embedDim}, but got ${e}`);
-  if (m.in_proj_weight === null) {
-    if (sameSizes(k._shape.slice(0, 2), v._shape.slice(0, 2))) return;
-    const [first, second] = [k, v].map((t) => `torch.Size([${t._shape.slice(0, 2).join(", ")}])`);
-    throw new AssertionError(`key's sequence and batch dims ${first} do not match value's ${second}`);
+  if (e !== m.embedDim) throw texts.multiHeadWidth(OP, m.embedDim, e);
+  if (m.headDim * m.numHeads !== e) throw texts.multiHeadHeads(OP, e, m.numHeads);
+  if (m.separate ?? m.in_proj_weight === null) {
+    if (!sameSizes(k._shape.slice(0, 2), v._shape.slice(0, 2))) {
+      const [first, second] = [k, v].map((t) => `torch.Size([${t._shape.slice(0, 2).join(", ")}])`);
+      throw texts.multiHeadKeyDims(OP, first as string, second as string);
+    }
+    for (const name of ["q_proj_weight", "k_proj_weight", "v_proj_weight"] as const) {
+      if (m[name] === null) throw texts.multiHeadWeightMissing(OP, "True", name);
+    }
+    return;
   }
-  if (!sameSizes(k._shape, v._shape)) {
-    throw new AssertionError(`key shape ${String(k.shape)} does not match value shape ${String(v.shape)}`);
-  }
+  if (!sameSizes(k._shape, v._shape)) throw texts.multiHeadKeyShape(OP, String(k.shape), String(v.shape));
+  if (m.in_proj_weight === null) throw texts.multiHeadWeightMissing(OP, "False", "in_proj_weight");
 }
 
 /** Batch or one, heads or one, queries, keys. */
 function maskOfHeads(mask: Tensor, n: number, heads: number, rows: number, columns: number): Tensor {
   const expected = mask.ndim === 2 ? [rows, columns] : [n * heads, rows, columns];
   if (!sameSizes(mask._shape, expected)) {
-    throw new RuntimeError(
-      `The shape of the ${mask.ndim}D attn_mask is ${String(mask.shape)}, but should be ${tupleText(expected)}.`,
-    );
+    throw texts.multiHeadMaskSize(OP, mask.ndim, String(mask.shape), tupleText(expected));
   }
   return mask.ndim === 2 ? mask.view([1, 1, rows, columns]) : mask.reshape([n, heads, rows, columns]);
 }
@@ -163,21 +149,80 @@ function widened(mask: Optional): Optional {
   return O.cat([mask, mask.newZeros(shape)], -1);
 }
 
+/** Biases for keys and values come together, and not beside fixed ones. */
+function requireBiases({ bias_k, bias_v, fixed = [null, null] }: Heads): void {
+  if (bias_k !== null && bias_v !== null) {
+    if (fixed[0] !== null) throw texts.multiHeadStaticBias(OP, "key");
+    if (fixed[1] !== null) throw texts.multiHeadStaticBias(OP, "value");
+  } else {
+    if (bias_k !== null) throw texts.multiHeadLoneBias(OP, "bias_k", "bias_v");
+    if (bias_v !== null) throw texts.multiHeadLoneBias(OP, "bias_v", "bias_k");
+  }
+}
+
+/** Batch x positions x features as batch x heads x positions x features of a head. */
+function headsOf(m: Heads, t: Tensor): Tensor {
+  return O.permute(t.unflatten(-1, [m.numHeads, m.headDim]), [0, 2, 1, 3]);
+}
+
+/** The same of what is given for all heads. */
+function fixedOr(m: Heads, at: 0 | 1, projected: Tensor, n: number): Tensor {
+  const given = m.fixed?.[at] ?? null;
+  if (given === null) return headsOf(m, projected);
+  const name = at === 0 ? "static_k" : "static_v";
+  for (const [dim, expected] of [
+    [0, n * m.numHeads],
+    [2, m.headDim],
+  ] as const) {
+    const got = given.size(dim);
+    if (got !== expected) throw texts.multiHeadStaticSize(OP, name, dim, expected, got);
+  }
+  return given.unflatten(0, [n, m.numHeads]);
+}
+
+/** Queries, keys and values of all heads, and the masks, with keys and values that are appended. */
+function prepared(
+  m: Heads,
+  [q, k, v]: readonly [Tensor, Tensor, Tensor],
+  scores: Optional,
+  padding: Optional,
+): [q: Tensor, k: Tensor, v: Tensor, scores: Optional] {
+  const [n, rows] = q._shape as [number, number];
+  const masks = (): void => {
+    [scores, padding] = [widened(scores), widened(padding)];
+  };
+  requireBiases(m);
+  if (m.bias_k !== null && m.bias_v !== null) {
+    const shape = [n, 1, m.embedDim];
+    k = O.cat([k, O.expand(m.bias_k, shape, false)], 1);
+    v = O.cat([v, O.expand(m.bias_v, shape, false)], 1);
+    masks();
+  }
+  let [keys, values] = [fixedOr(m, 0, k, n), fixedOr(m, 1, v, n)];
+  if (m.addZeroAttn) {
+    const shape = [n, m.numHeads, 1, m.headDim];
+    keys = O.cat([keys, keys.newZeros(shape)], 2);
+    values = O.cat([values, values.newZeros(shape)], 2);
+    masks();
+  }
+  const columns = keys._shape[2] as number;
+  if (padding !== null) {
+    requirePadding(padding, columns, n);
+    const ofKeys = padding.view([n, 1, 1, columns]);
+    scores = scores === null ? ofKeys.expand(n, 1, rows, columns) : scores.add(ofKeys);
+  }
+  return [headsOf(m, q), keys, values, scores];
+}
+
 /** The result, and the weights where they are asked for. */
 export function attend(m: Heads, query: Tensor, key: Tensor, value: Tensor, o: AttentionArguments): [Tensor, Optional] {
+  const batched = isBatched(query, key, value, o.keyPaddingMask, o.attnMask, m.numHeads);
   let padding = canonicalMask(o.keyPaddingMask, "key_padding_mask", query.dtype, o.attnMask, "attn_mask");
-  let mask = canonicalMask(o.attnMask, "attn_mask", query.dtype, null);
-  const batched = isBatched(query, key, value, padding, mask, m.numHeads);
   const first = m.batchFirst && batched;
-  if (o.isCausal && mask === null) {
-    throw new RuntimeError(
-      "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method " +
-        "`generate_square_subsequent_mask` to create this mask.",
-    );
-  }
+  if (o.isCausal && o.attnMask === null) throw texts.multiHeadCausal(OP);
   // Only without weights and padding the hint is taken for the mask.
   const causal = o.isCausal && padding === null && !o.needWeights;
-  if (causal) mask = null;
+  const mask = causal ? null : canonicalMask(o.attnMask, "attn_mask", query.dtype, null);
   const batch = (t: Tensor): Tensor => (batched ? t : O.unsqueeze(t, 1));
   const [x, y, z] = [query, key, value].map(batch) as [Tensor, Tensor, Tensor];
   requireSizes(m, x, y, z);
@@ -185,28 +230,11 @@ export function attend(m: Heads, query: Tensor, key: Tensor, value: Tensor, o: A
   const asOne = same(query, key) && same(key, value);
   const operands = asOne ? [x, x, x] : same(key, value) ? [x, y, y] : [x, y, z];
   const maps = projected(m, ...(operands as [Tensor, Tensor, Tensor])).map((t) => batchFront(t, first));
-  let [q, k, v] = maps as [Tensor, Tensor, Tensor];
-  const [n, rows] = q._shape as [number, number];
-  const own = k._shape[1] as number;
-  let scores = mask === null ? null : maskOfHeads(mask, n, m.numHeads, rows, own);
+  const [n, rows] = (maps[0] as Tensor)._shape as [number, number];
+  const own = (maps[1] as Tensor)._shape[1] as number;
+  const added = mask === null ? null : maskOfHeads(mask, n, m.numHeads, rows, own);
   if (padding !== null && !batched) padding = O.unsqueeze(padding, 0);
-  const appended: [Tensor, Tensor][] = [];
-  if (m.bias_k !== null && m.bias_v !== null) appended.push([m.bias_k, m.bias_v]);
-  if (m.addZeroAttn) appended.push([k.newZeros([1, 1, m.embedDim]), v.newZeros([1, 1, m.embedDim])]);
-  for (const [ofKeys, ofValues] of appended) {
-    const shape = [n, 1, m.embedDim];
-    k = O.cat([k, O.expand(ofKeys, shape, false)], 1);
-    v = O.cat([v, O.expand(ofValues, shape, false)], 1);
-    [scores, padding] = [widened(scores), widened(padding)];
-  }
-  const columns = k._shape[1] as number;
-  if (padding !== null) {
-    requirePadding(padding, columns, n);
-    const ofKeys = padding.view([n, 1, 1, columns]);
-    scores = scores === null ? ofKeys.expand(n, 1, rows, columns) : scores.add(ofKeys);
-  }
-  const heads = [q, k, v].map((t) => O.permute(t.unflatten(-1, [m.numHeads, m.headDim]), [0, 2, 1, 3]));
-  [q, k, v] = heads as [Tensor, Tensor, Tensor];
+  const [q, k, v, scores] = prepared(m, maps as [Tensor, Tensor, Tensor], added, padding);
   const p = m.training ? m.dropout : 0;
   const [r, weights] = o.needWeights
     ? withWeights(q, k, v, scores, p)
@@ -222,12 +250,60 @@ export function attend(m: Heads, query: Tensor, key: Tensor, value: Tensor, o: A
   return [result, batched ? shown : O.squeeze_dim(shown, 0)];
 }
 
+export function multiHeadAttentionForward(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  embedDim: number,
+  numHeads: number,
+  inProjWeight: Optional,
+  inProjBias: Optional,
+  biasK: Optional,
+  biasV: Optional,
+  addZeroAttn: boolean,
+  dropoutP: number,
+  outProjWeight: Tensor,
+  outProjBias: Optional,
+  training: boolean,
+  keyPaddingMask: Optional,
+  needWeights: boolean,
+  attnMask: Optional,
+  separate: boolean,
+  qProjWeight: Optional,
+  kProjWeight: Optional,
+  vProjWeight: Optional,
+  staticK: Optional,
+  staticV: Optional,
+  averageAttnWeights: boolean,
+  isCausal: boolean,
+): [Tensor, Optional] {
+  const heads: Heads = {
+    separate,
+    in_proj_weight: separate ? null : inProjWeight,
+    q_proj_weight: qProjWeight,
+    k_proj_weight: kProjWeight,
+    v_proj_weight: vProjWeight,
+    in_proj_bias: inProjBias,
+    bias_k: biasK,
+    bias_v: biasV,
+    fixed: [staticK, staticV],
+    out_proj: { weight: outProjWeight, bias: outProjBias },
+    embedDim,
+    numHeads,
+    headDim: Math.floor(embedDim / numHeads),
+    dropout: dropoutP,
+    batchFirst: false,
+    addZeroAttn,
+    training,
+  };
+  const given = { keyPaddingMask, needWeights, attnMask, averageAttnWeights, isCausal };
+  return attend(heads, query, key, value, given);
+}
+
 function requirePadding(padding: Tensor, columns: number, n: number): void {
-  if (padding._shape[0] !== n) {
-    throw new AssertionError(`Expected key_padded_mask.shape[0] to be ${n}, but got ${padding._shape[0]}`);
-  }
-  if (padding._shape[1] !== columns) {
-    throw new AssertionError(`Expected key_padded_mask.shape[1] to be ${columns}, but got ${padding._shape[1]}`);
+  for (const [dim, expected] of [n, columns].entries()) {
+    const got = padding._shape[dim] as number;
+    if (got !== expected) throw texts.multiHeadPaddingSize(OP, dim, expected, got);
   }
 }
 
