@@ -35,5 +35,6 @@ export const IN_PART: Readonly<Record<string, string>> = {
   masked_select: "a mask of each example's own, whose results differ in size",
   "nn.functional.dropout": RANDOM,
   "nn.functional.dropout_": RANDOM,
+  "nn.functional.multi_head_attention_forward": `dropout among the weights: ${RANDOM}`,
   view_as_complex: "examples that lie between the two parts of a number",
 };
