@@ -1,5 +1,5 @@
-// Layers of models forward and backward: normalization, attention, recurrent networks.
-import { nn, randn, type Tensor } from "zensor";
+// Layers of models forward and backward: normalization, activations, losses, tables, attention, recurrent networks.
+import { nn, randint, randn, type Tensor } from "zensor";
 import { type Case, loop } from "./case.ts";
 
 const F = nn.functional;
@@ -55,6 +55,63 @@ def go():
   };
 }
 
+/** The loss of scores for 32,000 classes, as a language model has it. */
+function crossEntropy(backward: boolean): Case {
+  const end = backward ? ".backward()\n    x.grad = None" : "";
+  return {
+    name: `cross entropy 4096x32000${backward ? ", backward" : ""}`,
+    rounds: 7,
+    ours() {
+      const x = randn(4096, 32000).requiresGrad_(backward);
+      const y = randint(32000, [4096]);
+      return loop(() => {
+        const loss = F.crossEntropy(x, y);
+        if (!backward) return;
+        loss.backward();
+        x.grad = null;
+      });
+    },
+    python: [
+      `x = torch.randn(4096, 32000, requires_grad=${backward ? "True" : "False"})
+y = torch.randint(32000, (4096,))
+def go():
+    torch.nn.functional.cross_entropy(x, y)${end}`,
+      "go()",
+    ],
+  };
+}
+
+/** Rows of a table for 4,096 tokens. */
+function embedding(backward: boolean): Case {
+  const end = backward ? ".backward(g)\n    w.grad = None" : "";
+  return {
+    name: `embedding 4096 of 32000x256${backward ? ", backward" : ""}`,
+    ours() {
+      const w = randn(32000, 256).requiresGrad_(backward);
+      const x = randint(32000, [4096]);
+      const g = randn(4096, 256);
+      return loop(() => {
+        const r = F.embedding(x, w);
+        if (!backward) return;
+        r.backward(g);
+        w.grad = null;
+      });
+    },
+    python: [
+      `w = torch.randn(32000, 256, requires_grad=${backward ? "True" : "False"})
+x, g = torch.randint(32000, (4096,)), torch.randn(4096, 256)
+def go():
+    torch.nn.functional.embedding(x, w)${end}`,
+      "go()",
+    ],
+  };
+}
+
+/** An activation of a million elements with its gradient. */
+function activation(name: string, run: (x: Tensor) => Tensor, python: string): Case {
+  return layer(`${name} 1e6, backward`, [1000, 1000], () => run, python);
+}
+
 export const cases: readonly Case[] = [
   layer("LayerNorm 4096x1024, backward", [4096, 1024], () => new nn.LayerNorm(1024), "torch.nn.LayerNorm(1024)"),
   layer("RMSNorm 4096x1024, backward", [4096, 1024], () => new nn.RMSNorm(1024), "torch.nn.RMSNorm(1024)"),
@@ -70,6 +127,13 @@ export const cases: readonly Case[] = [
     () => new nn.GroupNorm(8, 64),
     "torch.nn.GroupNorm(8, 64)",
   ),
+  activation("gelu", (x) => F.gelu(x), "torch.nn.GELU()"),
+  activation("gelu, tanh", (x) => F.gelu(x, { approximate: "tanh" }), 'torch.nn.GELU("tanh")'),
+  activation("glu", (x) => F.glu(x), "torch.nn.GLU()"),
+  crossEntropy(false),
+  crossEntropy(true),
+  embedding(false),
+  embedding(true),
   attention("attention 8x8x1024x64", false, false),
   attention("attention 8x8x1024x64, backward", false, true),
   attention("attention 8x8x1024x64, causal, backward", true, true),

@@ -20,6 +20,7 @@ const FAMILIES = [
   "layers",
   "conv",
   "optim",
+  "models",
   "collections",
   "io",
   "formats",
