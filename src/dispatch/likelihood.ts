@@ -266,6 +266,7 @@ export function bceLogits(
   posWeight: Tensor | null,
   reduction: number,
 ): Tensor {
+  for (const t of [self, target]) requireKept(t._storage);
   refuse(REFUSALS.log_sigmoid_cpu, self.dtype, LOGITS.name);
   for (const t of [posWeight, weight]) {
     const shape = t === null ? target._shape : broadcastShapes(target._shape, t._shape, LOGITS.name);

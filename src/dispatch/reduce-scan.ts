@@ -7,6 +7,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, complex128, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
+import { requireKept } from "../tensor/storage.ts";
 import { drop, dropCopy } from "../tensor/temporaries.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -119,6 +120,7 @@ function runningExtreme(
   dim: number,
   out: readonly Tensor[] | undefined,
 ): Pair {
+  requireKept(self._storage);
   requireDtype(op, out?.[0], self.dtype);
   requireDtype(op, out?.[1], int64);
   if (self._shape.length === 0 && dim !== 0 && dim !== -1) throw texts.reductionDimOfScalar(op, dim);
