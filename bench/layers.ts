@@ -1,5 +1,5 @@
 // Layers of models forward and backward: normalization, activations, losses, tables, attention, recurrent networks.
-import { nn, randint, randn, type Tensor } from "zensor";
+import { nn, randint, randn, scope, type Tensor } from "zensor";
 import { type Case, loop } from "./case.ts";
 
 const F = nn.functional;
@@ -82,20 +82,23 @@ def go():
 }
 
 /** Rows of a table for 4,096 tokens. */
-function embedding(backward: boolean): Case {
+function embedding(backward: boolean, scoped = false): Case {
+  const around = scoped ? scope : (body: () => void) => body();
   const end = backward ? ".backward(g)\n    w.grad = None" : "";
   return {
-    name: `embedding 4096 of 32000x256${backward ? ", backward" : ""}`,
+    name: `embedding 4096 of 32000x256${backward ? ", backward" : ""}${scoped ? ", in a scope" : ""}`,
     ours() {
       const w = randn(32000, 256).requiresGrad_(backward);
       const x = randint(32000, [4096]);
       const g = randn(4096, 256);
-      return loop(() => {
-        const r = F.embedding(x, w);
-        if (!backward) return;
-        r.backward(g);
-        w.grad = null;
-      });
+      return loop(() =>
+        around(() => {
+          const r = F.embedding(x, w);
+          if (!backward) return;
+          r.backward(g);
+          w.grad = null;
+        }),
+      );
     },
     python: [
       `w = torch.randn(32000, 256, requires_grad=${backward ? "True" : "False"})
@@ -133,7 +136,9 @@ export const cases: readonly Case[] = [
   crossEntropy(false),
   crossEntropy(true),
   embedding(false),
+  embedding(false, true),
   embedding(true),
+  embedding(true, true),
   attention("attention 8x8x1024x64", false, false),
   attention("attention 8x8x1024x64, backward", false, true),
   attention("attention 8x8x1024x64, causal, backward", true, true),
