@@ -8,7 +8,7 @@ import { Float, type Scalar } from "../tensor/complex.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { expanded } from "./composites-losses.ts";
-import { reducedAs, reductionCode, reductionOf } from "./loss-reductions.ts";
+import { REDUCTIONS, reducedAs, reductionCode, reductionOf } from "./loss-reductions.ts";
 
 /** Any number of dimensions behind the classes counts as one plane. */
 function nllOf(input: Tensor, target: Tensor, weight: Tensor | null, code: number, ignored: number): Tensor {
@@ -227,7 +227,7 @@ export function gaussianNllLoss(
   const asked = given instanceof Tensor ? given : O.scalar_tensor(given, null, null, false);
   if (batchOf(asked) === null && asked.lt(0).any().item() === true) throw texts.negativeVariance(op);
   const one = varianceFor(input, variance);
-  const code = { none: 0, mean: 1, sum: 2 }[reduction];
+  const code = REDUCTIONS.get(reduction);
   if (code === undefined) throw texts.gaussianReduction(op, reduction);
   const kept = one.clone();
   gradModes.run(false, op, () => kept.clampMin_(eps));

@@ -129,7 +129,7 @@ const PRODUCTS: Readonly<Record<string, boolean | null>> = {
 
 export function cdist(x1: Tensor, x2: Tensor, p: number, mode: string | null): Tensor {
   const op = "cdist";
-  if (mode !== null && PRODUCTS[mode] === undefined) throw texts.cdistMode(op, mode);
+  if (mode !== null && !Object.hasOwn(PRODUCTS, mode)) throw texts.cdistMode(op, mode);
   [x1, x2].forEach((t, i) => {
     if (t._shape.length < 2) throw texts.cdistRank(op, i + 1, t._shape.length);
   });

@@ -3,7 +3,11 @@ import * as texts from "../../generated/texts.ts";
 import { warn } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-const REDUCTIONS: Record<string, number> = { none: 0, mean: 1, sum: 2 };
+export const REDUCTIONS: ReadonlyMap<string, number> = new Map([
+  ["none", 0],
+  ["mean", 1],
+  ["sum", 2],
+]);
 
 /** torch's old arguments, which it still takes with a warning. */
 export function reductionOf(sizeAverage: boolean | null, reduce: boolean | null, reduction: string): string {
@@ -14,7 +18,7 @@ export function reductionOf(sizeAverage: boolean | null, reduce: boolean | null,
 }
 
 export function reductionCode(op: string, reduction: string): number {
-  const code = REDUCTIONS[reduction];
+  const code = REDUCTIONS.get(reduction);
   if (code === undefined) throw texts.unknownReduction(op, reduction);
   return code;
 }

@@ -53,6 +53,9 @@ function spread(name: string, given: Ints, dims: number): Ints {
 }
 
 function checkNumbers(g: Geometry): void {
+  for (const list of [g.stride, g.padding, g.dilation, g.outputPadding]) {
+    if (list.some((n) => Math.abs(n) >= 2 ** 31)) throw texts.valueOverflow(NAME, "int");
+  }
   if (g.padding.some((n) => n < 0)) throw texts.convNegativePadding(NAME);
   if (g.outputPadding.some((n) => n < 0)) throw texts.convNegativeOutputPadding(NAME);
   if (g.stride.some((n) => n <= 0)) throw texts.convStride(NAME);

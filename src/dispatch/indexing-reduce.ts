@@ -95,14 +95,14 @@ export function scatterReduce(
 ): Tensor {
   const op = "scatter_reduce";
   // torch takes the short words, too.
-  const reduce = { max: "amax", min: "amin" }[asked] ?? asked;
+  const reduce = asked === "max" ? "amax" : asked === "min" ? "amin" : asked;
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, "scatter");
   if (self.dtype !== src.dtype) throw texts.scatterDtypes("scatter");
   checkScatter(self, d, index, src);
   for (const t of [self, index, src]) requireKept(t._storage);
   const target = scatterTarget(self, [index, src], out, inplace, op);
-  if (MODES[reduce] === undefined) throw texts.scatterReduceMode(op, reduce);
+  if (!Object.hasOwn(MODES, reduce)) throw texts.scatterReduceMode(op, reduce);
   refuseComplex(self, op, reduce, `scatter_gather_tensor_cpu_reduce_${reduce}`);
   if (index._numel === 0) return target;
   const shape = index._shape.length === 0 ? [1] : index._shape;
@@ -130,7 +130,7 @@ export function indexReduce(
   inplace: boolean,
 ): Tensor {
   const op = "index_reduce_";
-  if (reduce === "sum" || MODES[reduce] === undefined) throw texts.indexReduceMode("index_reduce", reduce);
+  if (reduce === "sum" || !Object.hasOwn(MODES, reduce)) throw texts.indexReduceMode("index_reduce", reduce);
   const d = wrapDim(dim, self._shape.length);
   checkIndexAdd(self, d, index, source, "index_reduce");
   for (const t of [self, index, source]) requireKept(t._storage);

@@ -105,7 +105,7 @@ const REDUCTIONS: Record<string, number> = { add: IndexMode.add, multiply: Index
 
 export function reduceMode(reduce: string | null): number {
   if (reduce === null) return IndexMode.assign;
-  const mode = REDUCTIONS[reduce];
+  const mode = Object.hasOwn(REDUCTIONS, reduce) ? REDUCTIONS[reduce] : undefined;
   if (mode === undefined) throw texts.scatterReduce("scatter");
   return mode;
 }

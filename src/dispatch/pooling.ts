@@ -36,6 +36,7 @@ const WORDS = ["", "one", "two", "three"];
 
 /** One number for all dimensions, or one for each. */
 function spread(op: string, name: string, given: Ints, dims: number): Ints {
+  if (given.some((n) => Math.abs(n) >= 2 ** 31)) throw texts.valueOverflow(op, "int");
   if (given.length === dims) return given;
   if (given.length === 1) return new Array<number>(dims).fill(given[0] as number);
   const omitted = name === "stride" ? "omitted, " : "";

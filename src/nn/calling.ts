@@ -19,7 +19,7 @@ export function invoke(module: Called, given: unknown[]): unknown {
 
 function called(module: Called, given: unknown[]): unknown {
   const { preHooks, hooks } = module._registers;
-  if (scopeState.made !== null) scopeState.called.add(module);
+  if (scopeState.open.length > 0) scopeState.called.add(module);
   if (preHooks.size === 0 && hooks.size === 0) return module.forward(...given);
   let args: readonly unknown[] = given;
   for (const { hook } of preHooks.list()) {

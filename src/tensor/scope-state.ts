@@ -75,7 +75,7 @@ export function take<T>(value: T): T {
  * scope that is open now ends, it keeps.
  */
 export function noteUse<T>(value: T, module: object): T {
-  if (scopeState.made !== null) scopeState.called.add(module);
+  if (scopeState.open.length > 0) scopeState.called.add(module);
   return value;
 }
 

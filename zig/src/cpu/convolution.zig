@@ -95,6 +95,7 @@ fn forward_floats(comptime T: type, f: *fr.Frame, g: *const Geometry) abi.Status
 }
 
 fn done(comptime T: type, p: *const product.Problem(T)) abi.Status {
+    if (!stage.fits(&p.taps, p.out, p.c)) return .out_of_memory;
     const ok = if (p.c == 1 and p.m <= 2) depthwise.convolve(T, p) else product.convolve(T, p);
     return if (ok) .ok else .out_of_memory;
 }
@@ -124,6 +125,7 @@ fn weight_floats(comptime T: type, f: *fr.Frame, g: *const Geometry) abi.Status 
         .g = image(T, &from, g.out),
         .w = fr.view(f, 0).ptr(T),
     };
+    if (!stage.fits(&p.taps, g.out, p.c)) return .out_of_memory;
     const ok = if (p.c == 1 and p.m <= 2) depthwise.gradient(T, &p) else weight.gradient(T, &p);
     return if (ok) .ok else .out_of_memory;
 }

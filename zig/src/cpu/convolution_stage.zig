@@ -41,6 +41,23 @@ pub const Taps = struct {
     }
 };
 
+/// Elements that are staged together, at most: gaps of a dilation are staged, too.
+const most_staged: f64 = 1 << 32;
+
+/// Whether `channels` channels can be staged for outputs of size `out`, a row at a time, and no count of them wraps.
+pub fn fits(t: *const Taps, out: [3]usize, channels: usize) bool {
+    const reaches = .{ number(t.reach(1)), number(t.reach(2)) };
+    const step = number(t.step[2]);
+    const columns = @min(step, reaches[1] + 1) * (number(out[2]) + reaches[1] / step);
+    const one = number(channels) * number(t.count[0]) * columns;
+    const rows = reaches[0] + 1 + number(out[1]) * number(t.step[1]);
+    return one * (reaches[0] + 1) <= most_staged and one * rows < 1 << 58;
+}
+
+fn number(n: usize) f64 {
+    return @floatFromInt(n);
+}
+
 /// An image as a kernel reads it.
 pub fn Image(comptime T: type) type {
     return struct { data: [*]const T, n: isize, c: isize, s: [3]isize, size: [3]usize };

@@ -31,7 +31,7 @@ const Geometry = struct {
 
     fn work(g: *const Geometry) usize {
         const w = &g.windows;
-        const window_size = if (w.adaptive) 4 else w.kernel[0] * w.kernel[1] * w.kernel[2];
+        const window_size = if (w.adaptive) 4 else w.kernel[0] *| w.kernel[1] *| w.kernel[2];
         return w.out[0] *| w.out[1] *| w.out[2] *| window_size;
     }
 
@@ -76,11 +76,13 @@ fn Maxima(comptime T: type) type {
             const y = j.y.plane(T, n, c);
             const indices = j.i.plane(i64, n, c);
             const x: [*]const T = j.x.plane(T, n, c);
-            const wide = if (rows.serves(g, &j.x, &.{ j.y, j.i })) rows.inside(g) else .{ 0, 0 };
+            const inside = if (rows.serves(g, &j.x, &.{ j.y, j.i })) rows.inside(g) else .{ 0, 0 };
             for (0..g.out[0]) |d| {
                 const wd = g.window(0, d);
                 for (0..g.out[1]) |h| {
                     const wh = g.window(1, h);
+                    // A window of padding alone has its place outside, which the wide form does not count.
+                    const wide = if (window.is_empty(wd, wh, wh)) .{ 0, 0 } else inside;
                     var w: usize = 0;
                     next: while (w < g.out[2]) {
                         const to = at(y, j.y.place(d, h, w));

@@ -57,7 +57,7 @@ pub const Geometry = extern struct {
     }
 
     pub inline fn divisor_of(g: *const Geometry, d: Window, h: Window, w: Window) isize {
-        return if (g.divisor != 0) g.divisor else @intCast(d.count * h.count * w.count);
+        return if (g.divisor != 0) g.divisor else @intCast(@min(d.count *| h.count *| w.count, std.math.maxInt(isize)));
     }
 };
 
