@@ -133,6 +133,7 @@ export function backward(
   if (transforming.depth > 0) throw texts.backwardInTransform(undefined);
   const roots = asList(tensors);
   const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
+  if (!Array.isArray(roots)) requireTensors("backward", "tensors", roots);
   if (roots.length === 0) return;
   if (Array.isArray(gradients)) requireCount(roots, gradients);
   const starts = startsOf(roots, given);
