@@ -117,3 +117,32 @@ describe.each(MAKERS)("%s", (name, options, numbers, states) => {
     expect(optimizer.stateDict().state.get(1).step.item()).toBe(5);
   });
 });
+
+describe("a schedule goes on", () => {
+  const made = () => {
+    const optimizer = new optim.SGD([new nn.Parameter(ones(1))], { lr: 1 });
+    optimizer.step();
+    return { optimizer, scheduler: new optim.lrScheduler.LambdaLR(optimizer, (epoch: number) => 0.5 ** epoch) };
+  };
+  test("with its optimiser, whatever a state says of it", () => {
+    for (const wrong of [null, 3, {}, undefined]) {
+      const { optimizer, scheduler } = made();
+      scheduler.loadStateDict({ ...scheduler.stateDict(), optimizer: wrong });
+      scheduler.step();
+      expect([optimizer.paramGroups[0]?.lr, scheduler.optimizer === optimizer]).toEqual([0.5, true]);
+      expect("optimizer" in scheduler.stateDict()).toBe(false);
+    }
+  });
+  test("by numbers only", () => {
+    const wrong = { last_epoch: [null, "x", {}, undefined], base_lrs: [null, 3, "x", [], [null], ["x"], undefined] };
+    for (const [key, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const { optimizer, scheduler } = made();
+        scheduler.loadStateDict({ ...scheduler.stateDict(), [key]: value });
+        const isShort = Array.isArray(value) && value.length === 0;
+        expect(() => scheduler.step()).toThrow(isShort ? "list index out of range" : key);
+        expect(optimizer.paramGroups[0]?.lr).toBe(1);
+      }
+    }
+  });
+});
