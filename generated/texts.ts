@@ -1422,6 +1422,16 @@ export function lastOffset(op: string | undefined, length: Part, last: Part): Ru
   return new RuntimeError(`offsets[-1] can not be greater than input's length ${part(length)} but got offsets[-1] of ${part(last)}`, { op, code: "runtime" });
 }
 
+/** offsets can not decrease, but offsets[{at}] is {value} after {before} */
+export function offsetsDecrease(op: string | undefined, at: Part, value: Part, before: Part): RuntimeError {
+  return new RuntimeError(`offsets can not decrease, but offsets[${part(at)}] is ${part(value)} after ${part(before)}`, { op, code: "runtime" });
+}
+
+/** include_last_offset: number of offset should be at least 1 */
+export function lastOffsetMissing(op: string | undefined): RuntimeError {
+  return new RuntimeError(`include_last_offset: number of offset should be at least 1`, { op, code: "runtime" });
+}
+
 /** embedding_bag: If per_sample_weights (torch.Size({weights})) is not None, then it must have the same shape as the input (torch.Size({input})) */
 export function sampleWeights(op: string | undefined, weights: Part, input: Part): ValueError {
   return new ValueError(`embedding_bag: If per_sample_weights (torch.Size(${part(weights)})) is not None, then it must have the same shape as the input (torch.Size(${part(input)}))`, { op, code: "value" });

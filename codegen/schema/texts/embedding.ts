@@ -93,6 +93,18 @@ export const texts = [
     text: "offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {last}",
   },
   {
+    name: "offsetsDecrease",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "offsets can not decrease, but offsets[{at}] is {value} after {before}",
+  },
+  {
+    name: "lastOffsetMissing",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "include_last_offset: number of offset should be at least 1",
+  },
+  {
     name: "sampleWeights",
     error: "ValueError",
     code: "value",
