@@ -1357,6 +1357,16 @@ export function iinfoOfBools(op: string | undefined): TypeError {
   return new TypeError(`torch.bool is not supported by iinfo`, { op, code: "type" });
 }
 
+/** {name} has to be a Tensor, not NoneType */
+export function recurrentWeightMissing(op: string | undefined, name: Part): TypeError {
+  return new TypeError(`${part(name)} has to be a Tensor, not NoneType`, { op, code: "type" });
+}
+
+/** {name} has to have the shape [{expected}], but has [{got}] */
+export function recurrentWeight(op: string | undefined, name: Part, expected: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} has to have the shape [${part(expected)}], but has [${part(got)}]`, { op, code: "shape" });
+}
+
 /** 'weight' must be 2-D */
 export function embeddingWeight(op: string | undefined): RuntimeError {
   return new RuntimeError(`'weight' must be 2-D`, { op, code: "shape" });

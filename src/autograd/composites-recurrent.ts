@@ -5,11 +5,12 @@ import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float32, float64 } from "../tensor/dtype.ts";
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { linear } from "./composites-nn.ts";
 import { type LayerResult, layerByOperators } from "./formulas-recurrent.ts";
+
+const OP = "_recurrent_layer";
 
 type Optional = Tensor | null;
 
@@ -34,9 +35,9 @@ function served(...tensors: readonly [Tensor, ...Optional[]]): boolean {
 const gatesOf = (mode: number): number => (mode === RecurrentMode.lstm ? 4 : mode === RecurrentMode.gru ? 3 : 1);
 
 function requireShape(name: string, t: Optional, expected: readonly number[]): void {
-  if (t === null) throw new TypeError(`${name} has to be a Tensor, not NoneType`);
+  if (t === null) throw texts.recurrentWeightMissing(OP, name);
   if (sameSizes(t._shape, expected)) return;
-  throw new RuntimeError(`${name} has to have the shape [${expected.join(", ")}], but has [${t._shape.join(", ")}]`);
+  throw texts.recurrentWeight(OP, name, expected.join(", "), t._shape.join(", "));
 }
 
 /** Refuses parameters that were replaced by ones that do not fit: kernels go by the sizes of the states. */

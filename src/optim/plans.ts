@@ -82,10 +82,11 @@ export function withNumbers(group: ParamGroup, { keys, tensors }: Numbers): Para
 
 /** What is remembered of a parameter; null where that is nothing yet. */
 export function knownState(all: ReadonlyMap<Tensor, ParamState>, p: Tensor): ParamState | null {
-  const state: unknown = all.get(p);
+  const state = all.get(p);
   if (state === undefined) return null;
+  if (state?.step !== undefined) return state;
   if (!isDict(state)) throw new TypeError(`the state of a parameter has to be a dict, not ${typeName(state)}`);
-  return state.step === undefined && Object.keys(state).length === 0 ? null : state;
+  return Object.keys(state).length === 0 ? null : state;
 }
 
 function requireTensor(key: string, value: unknown): asserts value is Tensor {

@@ -3,6 +3,18 @@ import type { TextSchema } from "../../model/types.ts";
 
 export const texts = [
   {
+    name: "recurrentWeightMissing",
+    error: "TypeError",
+    code: "type",
+    text: "{name} has to be a Tensor, not NoneType",
+  },
+  {
+    name: "recurrentWeight",
+    error: "RuntimeError",
+    code: "shape",
+    text: "{name} has to have the shape [{expected}], but has [{got}]",
+  },
+  {
     name: "embeddingWeight",
     error: "RuntimeError",
     code: "shape",
