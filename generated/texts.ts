@@ -1357,6 +1357,16 @@ export function iinfoOfBools(op: string | undefined): TypeError {
   return new TypeError(`torch.bool is not supported by iinfo`, { op, code: "type" });
 }
 
+/** {name} has to be a Tensor, not NoneType */
+export function recurrentWeightMissing(op: string | undefined, name: Part): TypeError {
+  return new TypeError(`${part(name)} has to be a Tensor, not NoneType`, { op, code: "type" });
+}
+
+/** {name} has to have the shape [{expected}], but has [{got}] */
+export function recurrentWeight(op: string | undefined, name: Part, expected: Part, got: Part): RuntimeError {
+  return new RuntimeError(`${part(name)} has to have the shape [${part(expected)}], but has [${part(got)}]`, { op, code: "shape" });
+}
+
 /** 'weight' must be 2-D */
 export function embeddingWeight(op: string | undefined): RuntimeError {
   return new RuntimeError(`'weight' must be 2-D`, { op, code: "shape" });
@@ -1420,6 +1430,16 @@ export function firstOffset(op: string | undefined, first: Part): RuntimeError {
 /** offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {last} */
 export function lastOffset(op: string | undefined, length: Part, last: Part): RuntimeError {
   return new RuntimeError(`offsets[-1] can not be greater than input's length ${part(length)} but got offsets[-1] of ${part(last)}`, { op, code: "runtime" });
+}
+
+/** offsets can not decrease, but offsets[{at}] is {value} after {before} */
+export function offsetsDecrease(op: string | undefined, at: Part, value: Part, before: Part): RuntimeError {
+  return new RuntimeError(`offsets can not decrease, but offsets[${part(at)}] is ${part(value)} after ${part(before)}`, { op, code: "runtime" });
+}
+
+/** include_last_offset: number of offset should be at least 1 */
+export function lastOffsetMissing(op: string | undefined): RuntimeError {
+  return new RuntimeError(`include_last_offset: number of offset should be at least 1`, { op, code: "runtime" });
 }
 
 /** embedding_bag: If per_sample_weights (torch.Size({weights})) is not None, then it must have the same shape as the input (torch.Size({input})) */

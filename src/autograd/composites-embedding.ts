@@ -60,6 +60,12 @@ function checkOffsets(offsets: Tensor, length: number): void {
   const last = offsets.select(0, -1).item() as number;
   if (Number(first) !== 0) throw texts.firstOffset(op, first);
   if (Number(last) > length) throw texts.lastOffset(op, length, last);
+  if (offsets._numel < 3 && Number(last) >= 0) return;
+  const [before, after] = [offsets.narrow(0, 0, offsets._numel - 1), offsets.narrow(0, 1, offsets._numel - 1)];
+  const falls = after.lt(before);
+  if (falls.any().item() !== true) return;
+  const at = Number(falls.to(int64).argmax().item());
+  throw texts.offsetsDecrease(op, at + 1, Number(after.select(0, at).item()), Number(before.select(0, at).item()));
 }
 
 function checkInput(input: Tensor, offsets: Tensor | null): void {
@@ -112,6 +118,10 @@ function bagsOf(input: Tensor, offsets: Tensor | null, weights: Tensor | null, w
     return { indices: input.reshape([-1]), weights: weights?.reshape([-1]) ?? null, of, count };
   }
   const starts = withLast ? offsets.narrow(0, 0, offsets._numel - 1) : offsets;
+  if (starts._numel === 0) {
+    const of = O.arange(0, int64, input.device, false);
+    return { indices: input.narrow(0, 0, 0), weights: weights?.narrow(0, 0, 0) ?? null, of, count: 0 };
+  }
   const places = O.arange(input._numel, int64, input.device, false);
   const of = O.searchsorted_Tensor(starts.to(int64), places, false, true, null, null).sub(1);
   return { indices: input, weights, of, count: starts._numel };
@@ -169,6 +179,7 @@ export function embeddingBag(
   if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
   const row = bagPadding(padding, weight._shape[0] as number);
   checkDtypes(input, weight, offsets, weights);
+  if (withLast && offsets?._numel === 0) throw texts.lastOffsetMissing(op);
   const bags = bagsOf(input, offsets, weights, withLast);
   const slow = mode === "max" || weight.dtype === float64 || padding !== null;
   checkRows(bags.indices, weight._shape[0] as number, slow);

@@ -168,7 +168,13 @@ function headsOf(m: Heads, t: Tensor): Tensor {
 /** The same of what is given for all heads. */
 function fixedOr(m: Heads, at: 0 | 1, projected: Tensor, n: number): Tensor {
   const given = m.fixed?.[at] ?? null;
-  if (given === null) return headsOf(m, projected);
+  if (given === null) {
+    const [batch, positions] = projected._shape as [number, number];
+    if (batch !== n && projected._numel !== 0) {
+      throw texts.invalidShape(OP, `[${positions}, ${n * m.numHeads}, ${m.headDim}]`, projected._numel);
+    }
+    return headsOf(m, projected);
+  }
   const name = at === 0 ? "static_k" : "static_v";
   for (const [dim, expected] of [
     [0, n * m.numHeads],
@@ -309,6 +315,9 @@ function requirePadding(padding: Tensor, columns: number, n: number): void {
 
 function withWeights(q: Tensor, k: Tensor, v: Tensor, mask: Optional, p: number): [Tensor, Tensor] {
   let scores = q.mul(Math.sqrt(1 / (q._shape[3] as number))).matmul(k.mT);
+  if (mask !== null && mask.dtype !== q.dtype) {
+    throw texts.baddbmmDtypes(OP, mask.dtype.cppName, q.dtype.cppName, k.dtype.cppName);
+  }
   if (mask !== null) scores = scores.add(mask);
   const powers = softmax(scores, -1, null);
   const weights = p > 0 ? dropout(powers, p, true, false) : powers;

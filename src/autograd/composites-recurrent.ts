@@ -5,9 +5,12 @@ import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float32, float64 } from "../tensor/dtype.ts";
+import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { linear } from "./composites-nn.ts";
 import { type LayerResult, layerByOperators } from "./formulas-recurrent.ts";
+
+const OP = "_recurrent_layer";
 
 type Optional = Tensor | null;
 
@@ -26,6 +29,26 @@ function served(...tensors: readonly [Tensor, ...Optional[]]): boolean {
   const [{ dtype }] = tensors;
   if (dtype !== float32 && dtype !== float64) return false;
   return tensors.every((t) => t === null || (t.dtype === dtype && t.device.type !== "cuda" && batchOf(t) === null));
+}
+
+/** How many gates a step has, by its kind. */
+const gatesOf = (mode: number): number => (mode === RecurrentMode.lstm ? 4 : mode === RecurrentMode.gru ? 3 : 1);
+
+function requireShape(name: string, t: Optional, expected: readonly number[]): void {
+  if (t === null) throw texts.recurrentWeightMissing(OP, name);
+  if (sameSizes(t._shape, expected)) return;
+  throw texts.recurrentWeight(OP, name, expected.join(", "), t._shape.join(", "));
+}
+
+/** Refuses parameters that were replaced by ones that do not fit: kernels go by the sizes of the states. */
+function requireWeights(input: Tensor, h0: Tensor, c0: Optional, w: LayerWeights, mode: number): void {
+  const hidden = (c0 ?? h0)._shape[1] as number;
+  const rows = gatesOf(mode) * hidden;
+  requireShape("weight_ih", w.ofInput, [rows, input._shape[input.ndim - 1] as number]);
+  requireShape("weight_hh", w.ofHidden, [rows, h0._shape[1] as number]);
+  if (w.biasOfInput !== null) requireShape("bias_ih", w.biasOfInput, [rows]);
+  if (w.biasOfHidden !== null) requireShape("bias_hh", w.biasOfHidden, [rows]);
+  if (w.projection !== null) requireShape("weight_hr", w.projection, [h0._shape[1] as number, hidden]);
 }
 
 /** All steps, from what the input contributes to the gates: steps x batch x gates. */
@@ -67,6 +90,7 @@ export function recurrentLayer(
   mode: number,
   reverse: boolean,
 ): LayerResult {
+  requireWeights(input, h0, c0, w, mode);
   const [bias, added] = biases(w, mode);
   return steps(linear(input, w.ofInput, bias), h0, c0, w, added, mode, reverse);
 }
@@ -90,6 +114,7 @@ export function packedLayer(
   mode: number,
   reverse: boolean,
 ): LayerResult {
+  requireWeights(input, h0, c0, w, mode);
   const [bias, added] = biases(w, mode);
   const rows = stretches.map((one) => one.steps * one.batch);
   const gates = O.split_with_sizes(linear(input, w.ofInput, bias), rows, 0) as Tensor[];

@@ -5,8 +5,9 @@ import type { Stretch } from "../autograd/composites-recurrent.ts";
 import { inOrder, installChecks } from "../tensor/checks.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import { type DTypeLike, int64 } from "../tensor/dtype.ts";
-import { AssertionError, IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { AssertionError, IndexError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { CONSTRUCTORS, PACKED } from "./signatures.ts";
 
 type Optional = Tensor | null;
@@ -35,6 +36,11 @@ export interface PackedTarget {
   dtype?: DTypeLike | null;
   /** Where the data is. */
   device?: DeviceLike | null;
+}
+
+function requireTensor(value: unknown): asserts value is Tensor {
+  if (value instanceof Tensor) return;
+  throw new TypeError(`PackedSequence: data and batch_sizes have to be Tensors, not ${typeName(value)}`);
 }
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
@@ -80,6 +86,7 @@ export class PackedSequence {
       if (!Array.isArray(all) || all.length !== 2) {
         throw new AssertionError("Expected data to be a list or tuple of length 2");
       }
+      for (const t of all) requireTensor(t);
       [this.data, this.batchSizes] = all as [Tensor, Tensor];
       return;
     }
@@ -90,7 +97,8 @@ export class PackedSequence {
           "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence",
       );
     }
-    this.data = all as Tensor;
+    requireTensor(all);
+    this.data = all;
     this.batchSizes = batchSizes;
   }
 

@@ -98,8 +98,8 @@ const timesAll = (sizes: readonly number[]): number => sizes.reduce((a, b) => a 
 
 /**
  * Packs a padded batch, steps x batch or batch x steps with `batchFirst`, of sequences of these lengths.
- * @throws RuntimeError for lengths that are not above zero, not as many as there are sequences, or not in order, the
- * longest first, unless `enforceSorted` is false
+ * @throws RuntimeError for lengths that are not above zero, beyond the elements of the input, not as many as there are
+ * sequences, or not in order, the longest first, unless `enforceSorted` is false
  * @example
  * ```ts
  * const padded = tensor([[1, 2, 0], [3, 0, 0], [4, 5, 6]]);
@@ -166,7 +166,11 @@ function batchSizesOf(input: Tensor, given: Tensor, batchFirst: boolean): number
         "not need ONNX exportability.",
     );
   }
-  input.size(1);
+  const steps = input.size(batchFirst ? 1 : 0);
+  // As in PyTorch a length may be beyond the steps, but there are no more batch sizes than the input has elements.
+  if ((lengths[0] as number) > input._numel) {
+    throw new RuntimeError(`Expected all lengths to be at most the number of steps, ${steps}, but got ${lengths[0]}`);
+  }
   const sizes: number[] = [];
   for (let at = batch, step = 0; at > 0; at--) for (; step < (lengths[at - 1] as number); step++) sizes.push(at);
   return sizes;

@@ -6,10 +6,11 @@ import { pythonFloat } from "../api/number-text.ts";
 import { dropout } from "../autograd/composites-nn.ts";
 import { packedLayer, recurrentLayer, type Stretch } from "../autograd/composites-recurrent.ts";
 import { installChecks, isDict } from "../tensor/checks.ts";
-import { RuntimeError, ValueError, warn } from "../tensor/errors.ts";
+import { RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { tidy } from "../tensor/temporaries.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
@@ -77,6 +78,20 @@ function requireSettings(o: RecurrentSettings): void {
     throw new ValueError("proj_size should be a positive integer or zero to disable projections");
   }
   if (projection >= o.hiddenSize) throw new ValueError("proj_size has to be smaller than hidden_size");
+}
+
+/** Refuses what are no two states of LSTM. */
+export function requirePair(name: "lstm" | "lstm_cell", hx: unknown): void {
+  if (hx === null) return;
+  if (!Array.isArray(hx)) {
+    const given = hx instanceof Tensor ? "Tensor" : typeName(hx);
+    throw new TypeError(`${name}(): argument 'hx' (position 2) must be tuple of Tensors, not ${given}`);
+  }
+  if (hx.length !== 2) throw new RuntimeError(`${name} expects two hidden states`);
+  for (const [i, t] of hx.entries()) {
+    if (t instanceof Tensor) continue;
+    throw new TypeError(`expected Tensor as element ${i} in argument 2, but got ${typeName(t)}`);
+  }
 }
 
 /** Recurrent layers. */
@@ -255,6 +270,7 @@ export abstract class RecurrentBase extends Module {
 
   /** Outputs and last states of a call. */
   _call(given: Tensor | PackedSequence, hx: readonly Tensor[] | null): [Tensor | PackedSequence, Tensor[]] {
+    if (this._kind.mode === RecurrentMode.lstm) requirePair("lstm", hx);
     if (given instanceof PackedSequence) return this._callPacked(given, hx);
     return tidy(() => this._callPadded(given, hx));
   }

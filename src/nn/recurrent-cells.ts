@@ -13,6 +13,7 @@ import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import type { LSTMState } from "./recurrent.ts";
+import { requirePair } from "./recurrent-base.ts";
 import { MODULE } from "./signatures.ts";
 
 /** Options of cells. */
@@ -69,6 +70,7 @@ abstract class RecurrentCell extends Module {
     if (given.ndim !== 1 && given.ndim !== 2) {
       throw new ValueError(`${name}: Expected input to be 1D or 2D, got ${given.ndim}D instead`);
     }
+    if (mode === RecurrentMode.lstm) requirePair("lstm_cell", hx);
     for (const [i, t] of (hx ?? []).entries()) {
       const what = name === "LSTMCell" ? `hx[${i}]` : "hidden";
       if (t.ndim !== 1 && t.ndim !== 2) {

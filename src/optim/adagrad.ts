@@ -8,8 +8,8 @@ import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
-import { listable, numberOf } from "./lists.ts";
-import { type Closure, Optimizer, type ParamState, settings, stepWith } from "./optimizer.ts";
+import { numberOf } from "./lists.ts";
+import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
 import {
   checkForeach,
   checkFused,
@@ -20,6 +20,7 @@ import {
   requireOneElement,
   stepOf,
 } from "./options.ts";
+import { goesInOneCall, knownState, type ParamState, type Plan, withNumbers } from "./plans.ts";
 import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `Adagrad`. */
@@ -45,6 +46,8 @@ export interface AdagradOptions {
 }
 
 type All = Required<AdagradOptions> & { params: Params };
+
+const NUMBERS = { keys: ["lr", "lr_decay", "eps", "weight_decay"], tensors: ["lr", "eps", "weight_decay"] };
 
 /**
  * Divides gradients by the root of the sum of all their squares.
@@ -113,35 +116,35 @@ export class Adagrad extends Optimizer {
    * @torch torch.optim.Adagrad.step
    */
   override step<R>(closure?: Closure<R> | null): R | null {
-    return stepWith(this, closure, () => {
-      for (const group of this.paramGroups) this._update(group);
-    });
+    return stepWith(this, closure, (group) => this._plan(group));
   }
 
-  private _stateOf(p: Tensor, group: ParamGroup): ParamState {
-    const known = this.state.get(p);
-    if (known?.step !== undefined) return known;
-    const state = initial(p, group, this.defaults.initial_accumulator_value);
-    this.state.set(p, state);
-    return state;
-  }
-
-  private _update(group: ParamGroup): void {
-    const params = group.params.filter((p) => p.grad !== null);
+  private _plan(given: ParamGroup): Plan {
+    const params = given.params.filter((p) => p.grad !== null);
     const [first] = params;
-    if (first === undefined) return;
+    if (first === undefined) return null;
+    const group = withNumbers(given, NUMBERS);
     if (group.fused) checkFused(first);
     const { lr, lr_decay, eps, weight_decay, maximize, differentiable } = group;
     checkForeach(group.foreach, differentiable);
-    const states = params.map((p) => this._stateOf(p, group));
+    const fresh = new Map<Tensor, ParamState>();
+    const states = params.map((p): ParamState => {
+      const known = knownState(this.state, p) ?? fresh.get(p);
+      if (known !== undefined) return known;
+      const made = initial(p, group, this.defaults.initial_accumulator_value);
+      fresh.set(p, made);
+      return made;
+    });
     const grads = params.map((p) => p.grad as Tensor);
     const sums = states.map((s): Tensor => s.sum);
     const steps = states.map((s): Tensor => s.step);
-    if (differentiable || !listable(params, grads, [sums], steps, [lr, lr_decay, eps, weight_decay])) {
-      for (const [i, p] of params.entries()) updateOne(group, p, grads[i] as Tensor, states[i] as ParamState);
-      return;
-    }
-    _fused_adagrad_(params, grads, sums, steps, lr, lr_decay, weight_decay, eps, maximize);
+    const lists = { params, grads, states: { sum: sums }, steps };
+    const together = goesInOneCall(lists, [lr, lr_decay, eps, weight_decay], differentiable);
+    return () => {
+      for (const [p, state] of fresh) this.state.set(p, state);
+      if (together) _fused_adagrad_(params, grads, sums, steps, lr, lr_decay, weight_decay, eps, maximize);
+      else for (const [i, p] of params.entries()) updateOne(group, p, grads[i] as Tensor, states[i] as ParamState);
+    };
   }
 }
 installChecks(Adagrad.prototype, { step: OPTIMIZER.step });

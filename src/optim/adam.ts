@@ -8,8 +8,8 @@ import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
-import { listable, numberOf } from "./lists.ts";
-import { type Closure, Optimizer, type ParamState, settings, stepWith } from "./optimizer.ts";
+import { numberOf } from "./lists.ts";
+import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
 import {
   checkCapturable,
   checkForeach,
@@ -22,6 +22,7 @@ import {
   requireOneElement,
   stepOf,
 } from "./options.ts";
+import { goesInOneCall, knownState, type Lists, type ParamState, type Plan, withNumbers } from "./plans.ts";
 import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `AdamW`. */
@@ -92,14 +93,11 @@ function checkBetas(o: All): void {
   }
 }
 
+const NUMBERS = { keys: ["lr", "betas", "eps", "weight_decay"], tensors: ["lr", "eps"] };
+
 /** What the lists of one group hold. */
-interface Lists {
-  params: Tensor[];
-  grads: Tensor[];
-  averages: Tensor[];
-  squares: Tensor[];
-  most: Tensor[];
-  steps: Tensor[];
+interface AdamLists extends Lists {
+  readonly states: { readonly exp_avg: Tensor[]; readonly exp_avg_sq: Tensor[]; readonly max_exp_avg_sq?: Tensor[] };
 }
 
 /**
@@ -160,35 +158,44 @@ export class Adam extends Optimizer {
    * @torch torch.optim.Adam.step
    */
   override step<R>(closure?: Closure<R> | null): R | null {
-    return stepWith(this, closure, () => {
-      for (const group of this.paramGroups) update(group, this._lists(group));
-    });
+    return stepWith(this, closure, (group) => this._plan(group));
   }
 
-  private _lists(group: ParamGroup): Lists {
-    const lists: Lists = { params: [], grads: [], averages: [], squares: [], most: [], steps: [] };
-    for (const p of group.params) {
-      const { grad } = p;
-      if (grad === null) continue;
-      let state = this.state.get(p);
-      if (state === undefined || state.step === undefined) {
-        state = initial(p, group);
-        this.state.set(p, state);
-      }
-      if (group.differentiable && state.step.requiresGrad) {
-        throw new RuntimeError("`requires_grad` is not supported for `step` in differentiable mode");
-      }
-      if (group.foreach && group.lr instanceof Tensor && !group.capturable) {
-        throw new RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True");
-      }
-      lists.params.push(p);
-      lists.grads.push(grad);
-      lists.averages.push(state.exp_avg);
-      lists.squares.push(state.exp_avg_sq);
-      if (group.amsgrad) lists.most.push(state.max_exp_avg_sq);
-      lists.steps.push(state.step);
+  private _plan(given: ParamGroup): Plan {
+    const params = given.params.filter((p) => p.grad !== null);
+    if (params.length === 0) return null;
+    const group = withNumbers(given, NUMBERS);
+    checkForeach(group.foreach, group.differentiable);
+    if (group.foreach && group.lr instanceof Tensor && !group.capturable) {
+      throw new RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True");
     }
-    return lists;
+    const fresh = new Map<Tensor, ParamState>();
+    const states = params.map((p): ParamState => {
+      const known = knownState(this.state, p) ?? fresh.get(p);
+      if (known !== undefined) return known;
+      const made = initial(p, group);
+      fresh.set(p, made);
+      return made;
+    });
+    if (group.differentiable && states.some((state) => state.step?.requiresGrad)) {
+      throw new RuntimeError("`requires_grad` is not supported for `step` in differentiable mode");
+    }
+    const list = (key: string): Tensor[] => states.map((state) => state[key]);
+    const lists = {
+      params,
+      grads: params.map((p) => p.grad as Tensor),
+      states: {
+        exp_avg: list("exp_avg"),
+        exp_avg_sq: list("exp_avg_sq"),
+        ...(group.amsgrad ? { max_exp_avg_sq: list("max_exp_avg_sq") } : {}),
+      },
+      steps: list("step"),
+    };
+    const update = planOf(group, lists);
+    return () => {
+      for (const [p, state] of fresh) this.state.set(p, state);
+      update();
+    };
   }
 }
 installChecks(Adam.prototype, { step: OPTIMIZER.step });
@@ -204,21 +211,21 @@ function initial(p: Tensor, group: ParamGroup): ParamState {
   return state;
 }
 
-function update(group: ParamGroup, lists: Lists): void {
-  const { params, grads, averages, squares, most, steps } = lists;
-  if (params.length === 0) return;
+function planOf(group: ParamGroup, lists: AdamLists): () => void {
+  const { params, grads, states, steps } = lists;
   const { lr, eps, weight_decay, amsgrad, maximize, differentiable, capturable } = group;
   const [beta1, beta2] = group.betas;
-  checkForeach(group.foreach, differentiable);
   const numbers = [lr, beta1, beta2, weight_decay, eps];
-  const states = amsgrad ? [averages, squares, most] : [averages, squares];
-  if (differentiable || capturable || !listable(params, grads, states, steps, numbers)) {
-    for (let i = 0; i < params.length; i++) updateOne(group, lists, i);
-    return;
+  if (!goesInOneCall(lists, numbers, differentiable || capturable)) {
+    if (capturable) params.forEach((p, i) => checkCapturable(p, steps[i] as Tensor));
+    return () => {
+      for (let i = 0; i < params.length; i++) updateOne(group, lists, i);
+    };
   }
   const decoupled = group.decoupled_weight_decay;
-  const [m, v] = [averages, squares];
-  _fused_adam_(params, grads, m, v, most, steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled);
+  const { exp_avg: m, exp_avg_sq: v, max_exp_avg_sq: most = [] } = states;
+  return () =>
+    _fused_adam_(params, grads, m, v, most, steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled);
 }
 
 const viewed = (t: Tensor): Tensor => (t.dtype.category === 3 ? t.viewAsReal() : t);
@@ -227,21 +234,20 @@ const viewed = (t: Tensor): Tensor => (t.dtype.category === 3 ? t.viewAsReal() :
 const rest = (x: number | Tensor): number | Tensor => (x instanceof Tensor ? x.neg().add(1) : 1 - x);
 
 /** The same by operators, for one parameter. */
-function updateOne(group: ParamGroup, lists: Lists, i: number): void {
+function updateOne(group: ParamGroup, lists: AdamLists, i: number): void {
   const { lr, weight_decay, amsgrad, differentiable, capturable } = group;
   const [beta1, beta2] = group.betas as [number | Tensor, number | Tensor];
   const whole = lists.params[i] as Tensor;
   const step = lists.steps[i] as Tensor;
-  if (capturable) checkCapturable(whole, step);
   step.add_(1);
   const decoupled = group.decoupled_weight_decay;
   if (decoupled && weight_decay !== 0)
     whole.mul_(rest(lr instanceof Tensor ? lr.mul(weight_decay) : lr * weight_decay));
   const grad = viewed(decayed(whole, lists.grads[i] as Tensor, group.maximize, decoupled ? 0 : weight_decay));
   const p = viewed(whole);
-  const average = viewed(lists.averages[i] as Tensor);
-  const square = viewed(lists.squares[i] as Tensor);
-  const most = amsgrad ? viewed(lists.most[i] as Tensor) : null;
+  const average = viewed(lists.states.exp_avg[i] as Tensor);
+  const square = viewed(lists.states.exp_avg_sq[i] as Tensor);
+  const most = amsgrad ? viewed(lists.states.max_exp_avg_sq?.[i] as Tensor) : null;
   const first = beta1 instanceof Tensor ? beta1.to(p.device, p.dtype) : beta1;
   average.lerp_(grad, rest(first));
   if (differentiable && beta2 instanceof Tensor && beta2.requiresGrad) square.lerp_(grad.square(), rest(beta2));

@@ -3,10 +3,8 @@ import { isListed } from "../dispatch/foreach.ts";
 import { hasInternalOverlap, mayOverlap } from "../dispatch/overlap.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { float32, float64 } from "../tensor/dtype.ts";
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { bytesNeeded, Tensor } from "../tensor/tensor.ts";
-import { typeName } from "../tensor/type-name.ts";
 
 type List = readonly Tensor[];
 
@@ -17,7 +15,7 @@ function fits(p: Tensor, others: readonly List[], i: number, device: Device): bo
   if (!isListed(p.dtype) || p._storage.device !== device || p._bits !== 0 || repeats(p)) return false;
   for (const list of others) {
     const t = list[i];
-    if (t === undefined) return false;
+    if (!(t instanceof Tensor)) return false;
     if (t.dtype !== p.dtype || t._storage.device !== device || t._bits !== 0 || repeats(t)) return false;
     if (t._shape !== p._shape && !sameSizes(t._shape, p._shape)) return false;
   }
@@ -26,6 +24,7 @@ function fits(p: Tensor, others: readonly List[], i: number, device: Device): bo
 
 /** Numbers of steps lie where the parameters do, or on the host: all of a list in one place. */
 function fitAsSteps(steps: List, device: Device): boolean {
+  for (const t of steps) if (!(t instanceof Tensor)) return false;
   const there = steps[0]?._storage.device;
   if (there !== undefined && there !== device && there !== CPU) return false;
   for (const t of steps) {
@@ -62,40 +61,17 @@ function areApart(written: readonly List[]): boolean {
   return true;
 }
 
-/** Refuses states that are not like their parameters before a step writes anything: a state may come from a file. */
-function requireLike(params: List, states: readonly List[]): void {
-  for (const list of states) {
-    for (const [i, p] of params.entries()) {
-      const t: unknown = list[i];
-      if (!(t instanceof Tensor)) {
-        throw new TypeError(`the state of a parameter has ${typeName(t)} where a Tensor should be`);
-      }
-      const dim = p._shape.findIndex((n, at) => n !== t._shape[at]);
-      if (dim < 0 && t.ndim === p.ndim) continue;
-      if (dim < 0 || t.ndim !== p.ndim) {
-        throw new RuntimeError(`output with shape ${sizesText(t)} doesn't match the broadcast shape ${sizesText(p)}`);
-      }
-      const [a, b] = [p._shape[dim], t._shape[dim]];
-      throw new RuntimeError(
-        `The size of tensor a (${a}) must match the size of tensor b (${b}) at non-singleton dimension ${dim}`,
-      );
-    }
-  }
-}
-
-const sizesText = (t: Tensor): string => `[${t._shape.join(", ")}]`;
-
 /**
  * Whether one native call does a step of these parameters as the operators would: floats on one device, states and
- * gradients like them, nothing written twice, and plain numbers for options.
+ * gradients like them, nothing written twice, and plain numbers for options. What is no tensor among states is not.
  */
-export function listable(params: List, grads: List, states: readonly List[], steps: List, numbers: List | unknown[]) {
-  const all = inOneCall(params, grads, states, steps, numbers);
-  if (!all) requireLike(params, states);
-  return all;
-}
-
-function inOneCall(params: List, grads: List, states: readonly List[], steps: List, numbers: List | unknown[]) {
+export function inOneCall(
+  params: List,
+  grads: List,
+  states: readonly List[],
+  steps: List,
+  numbers: readonly unknown[],
+): boolean {
   for (const x of numbers) if (typeof x !== "number") return false;
   const others = [grads, ...states];
   const device = params[0]?._storage.device;

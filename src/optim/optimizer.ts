@@ -18,14 +18,14 @@ import {
   type Params,
   setOption,
 } from "./groups.ts";
+import type { ParamState, Plan } from "./plans.ts";
 import { NEW_OPTIMIZER, OPTIMIZER, OPTIMIZERS } from "./signatures.ts";
 import { loadedState, type OptimizerState, packed } from "./state.ts";
 
+export type { ParamState } from "./plans.ts";
+
 // biome-ignore lint/suspicious/noExplicitAny: hooks of any optimiser
 type Any = any;
-
-/** What an optimiser remembers of one parameter. */
-export type ParamState = Record<string, Any>;
 
 /** Computes the loss again, with its gradients. */
 export type Closure<R = unknown> = () => R;
@@ -227,9 +227,15 @@ export abstract class Optimizer {
     let given: OptimizerState = { ...stateDict };
     for (const { hook } of this._hooks.load.list()) given = hook(this, given) ?? given;
     const loaded = loadedState(this.paramGroups, given);
+    const { state, paramGroups } = this;
     this.state = loaded.state;
     this.paramGroups = loaded.groups;
-    this._complete();
+    try {
+      this._complete();
+    } catch (error) {
+      [this.state, this.paramGroups] = [state, paramGroups];
+      throw error;
+    }
     for (const { hook } of this._hooks.loaded.list()) hook(this);
   }
 
@@ -283,15 +289,18 @@ export function settings<T extends object>(
   return { ...defaults, ...named } as T;
 }
 
-/** A step: the closure with gradients recorded, then the update, recorded where the optimiser is differentiable. */
+/**
+ * A step: the closure with gradients recorded, then the update, recorded where the optimiser is differentiable. No
+ * group is changed before `plan` has looked at all.
+ */
 export function stepWith<R>(
   optimizer: Optimizer,
   closure: Closure<R> | null | undefined,
-  update: () => void,
+  plan: (group: ParamGroup) => Plan,
 ): R | null {
   return gradModes.run(optimizer.defaults.differentiable === true, "step", () => {
     const loss = closure === undefined || closure === null ? null : gradModes.run(true, "enableGrad", closure);
-    update();
+    for (const write of optimizer.paramGroups.map(plan)) write?.();
     return loss;
   });
 }

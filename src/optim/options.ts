@@ -2,10 +2,10 @@
 import { pythonText } from "../api/print.ts";
 import { empty } from "../dispatch/allocate.ts";
 import { fill } from "../dispatch/copy.ts";
-import { Float, isScalar, scalarToNumber } from "../tensor/complex.ts";
+import { Complex, Float, isScalar, scalarToNumber } from "../tensor/complex.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { float32, float64, getDefaultDtype } from "../tensor/dtype.ts";
-import { IndexError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { IndexError, KeyError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
@@ -84,7 +84,11 @@ export function newStep(fused: unknown, device: Device = CPU): Tensor {
 /** The number of steps of an older state as a tensor. */
 export function stepOf(value: unknown, fused: unknown, device: Device = CPU): Tensor {
   if (value instanceof Tensor) return value;
-  return fill(newStep(fused, device), Number(value));
+  if (value === undefined) throw new KeyError("'step'");
+  if (!isScalar(value) || value instanceof Complex) {
+    throw new TypeError(`the state \`step\` of a parameter has to be a number or a Tensor, not ${typeName(value)}`);
+  }
+  return fill(newStep(fused, device), scalarToNumber(value));
 }
 
 /** The gradient with its sign, and with the penalty on the parameter's square. */

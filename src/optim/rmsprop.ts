@@ -7,8 +7,8 @@ import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
-import { listable, numberOf } from "./lists.ts";
-import { type Closure, Optimizer, type ParamState, settings, stepWith } from "./optimizer.ts";
+import { numberOf } from "./lists.ts";
+import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
 import {
   checkCapturable,
   checkForeach,
@@ -18,6 +18,7 @@ import {
   requireOneElement,
   stepOf,
 } from "./options.ts";
+import { goesInOneCall, knownState, type ParamState, type Plan, withNumbers } from "./plans.ts";
 import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `RMSprop`. */
@@ -45,6 +46,11 @@ export interface RMSpropOptions {
 }
 
 type All = Required<RMSpropOptions> & { params: Params };
+
+const NUMBERS = {
+  keys: ["lr", "alpha", "eps", "weight_decay", "momentum"],
+  tensors: ["lr", "eps", "weight_decay"],
+};
 
 /**
  * Divides gradients by the root of the average of their squares.
@@ -112,54 +118,64 @@ export class RMSprop extends Optimizer {
    * @torch torch.optim.RMSprop.step
    */
   override step<R>(closure?: Closure<R> | null): R | null {
-    return stepWith(this, closure, () => {
-      for (const group of this.paramGroups) this._update(group);
-    });
+    return stepWith(this, closure, (group) => this._plan(group));
   }
 
-  private _stateOf(p: Tensor, group: ParamGroup): ParamState {
-    const known = this.state.get(p);
-    if (known?.step !== undefined) return known;
-    const state: ParamState = {
-      step: newStep(false, group.capturable ? p.device : CPU),
-      square_avg: take(zerosLike(p.detach())),
-    };
-    if (group.momentum > 0) state.momentum_buffer = take(zerosLike(p.detach()));
-    if (group.centered) state.grad_avg = take(zerosLike(p.detach()));
-    this.state.set(p, state);
-    return state;
-  }
-
-  private _update(group: ParamGroup): void {
-    const params = group.params.filter((p) => p.grad !== null);
-    if (params.length === 0) return;
+  private _plan(given: ParamGroup): Plan {
+    const params = given.params.filter((p) => p.grad !== null);
+    if (params.length === 0) return null;
+    const group = withNumbers(given, NUMBERS);
     const { lr, alpha, eps, weight_decay, momentum, centered, maximize, differentiable, capturable } = group;
     checkForeach(group.foreach, differentiable);
-    const states = params.map((p) => this._stateOf(p, group));
+    const fresh = new Map<Tensor, ParamState>();
+    const states = params.map((p): ParamState => {
+      const known = knownState(this.state, p) ?? fresh.get(p);
+      if (known !== undefined) return known;
+      const made = initial(p, group);
+      fresh.set(p, made);
+      return made;
+    });
     const grads = params.map((p) => p.grad as Tensor);
     const list = (key: string, there: boolean): Tensor[] => (there ? states.map((s) => s[key]) : []);
-    const squares = list("square_avg", true);
-    const buffers = list("momentum_buffer", momentum > 0);
-    const averages = list("grad_avg", centered);
+    const s = list("square_avg", true);
+    const b = list("momentum_buffer", momentum > 0);
+    const a = list("grad_avg", centered);
     const steps = list("step", true);
-    const others = [squares, ...(momentum > 0 ? [buffers] : []), ...(centered ? [averages] : [])];
+    const read = {
+      square_avg: s,
+      ...(momentum > 0 ? { momentum_buffer: b } : {}),
+      ...(centered ? { grad_avg: a } : {}),
+    };
     const numbers = [lr, alpha, eps, weight_decay, momentum];
-    if (differentiable || capturable || !listable(params, grads, others, steps, numbers)) {
-      for (const [i, p] of params.entries()) updateOne(group, p, grads[i] as Tensor, states[i] as ParamState);
-      return;
-    }
-    const [s, b, a] = [squares, buffers, averages];
-    _fused_rmsprop_(params, grads, s, b, a, steps, lr, alpha, eps, weight_decay, momentum, centered, maximize);
+    const together = goesInOneCall({ params, grads, states: read, steps }, numbers, differentiable || capturable);
+    if (capturable) params.forEach((p, i) => checkCapturable(p, steps[i] as Tensor));
+    return () => {
+      for (const [p, state] of fresh) this.state.set(p, state);
+      if (!together) {
+        for (const [i, p] of params.entries()) updateOne(group, p, grads[i] as Tensor, states[i] as ParamState);
+        return;
+      }
+      _fused_rmsprop_(params, grads, s, b, a, steps, lr, alpha, eps, weight_decay, momentum, centered, maximize);
+    };
   }
 }
 installChecks(RMSprop.prototype, { step: OPTIMIZER.step });
+
+function initial(p: Tensor, group: ParamGroup): ParamState {
+  const state: ParamState = {
+    step: newStep(false, group.capturable ? p.device : CPU),
+    square_avg: take(zerosLike(p.detach())),
+  };
+  if (group.momentum > 0) state.momentum_buffer = take(zerosLike(p.detach()));
+  if (group.centered) state.grad_avg = take(zerosLike(p.detach()));
+  return state;
+}
 
 const viewed = (t: Tensor): Tensor => (t.dtype.category === 3 ? t.viewAsReal() : t);
 
 /** The same by operators, for one parameter. */
 function updateOne(group: ParamGroup, whole: Tensor, given: Tensor, state: ParamState): void {
-  const { alpha, eps, momentum, centered, maximize, differentiable, capturable, weight_decay } = group;
-  if (capturable) checkCapturable(whole, state.step);
+  const { alpha, eps, momentum, centered, maximize, differentiable, weight_decay } = group;
   state.step.add_(1);
   const grad = viewed(decayed(whole, given, maximize, weight_decay));
   const p = viewed(whole);

@@ -2,7 +2,15 @@
 
 import { noGrad } from "../autograd/api.ts";
 import { installChecks, isDict, namedArguments } from "../tensor/checks.ts";
-import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import {
+  IndexError,
+  KeyError,
+  NotImplementedError,
+  RuntimeError,
+  TypeError,
+  ValueError,
+  warn,
+} from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { type ParamGroup, plainNumber } from "./groups.ts";
@@ -74,6 +82,18 @@ export function perGroup(name: string, optimizer: Optimizer, given: unknown): nu
     `${name} must have the same length as optimizer.param_groups. ` +
       `${name} has ${given.length} values, param_groups has ${count}.`,
   );
+}
+
+/** Refuses a state that a file may have brought, of which no rates can be computed. */
+function requireCounts(fields: SchedulerState, groups: number): void {
+  const { last_epoch: epoch, base_lrs: rates } = fields;
+  if (typeof epoch !== "number") throw new TypeError(`\`last_epoch\` has to be a number, not ${typeName(epoch)}`);
+  if (!Array.isArray(rates)) throw new TypeError(`\`base_lrs\` has to be a list of numbers, not ${typeName(rates)}`);
+  if (rates.length < groups) throw new IndexError("list index out of range");
+  for (const rate of rates) {
+    if (typeof rate === "number" || rate instanceof Tensor) continue;
+    throw new TypeError(`\`base_lrs\` has to be a list of numbers, not of ${typeName(rate)}`);
+  }
 }
 
 /** Steps that optimisers had when a scheduler was made. */
@@ -161,9 +181,13 @@ export class LRScheduler {
     return { ...this, ...this._fields };
   }
 
-  /** Takes over a state. @torch torch.optim.lr_scheduler.LRScheduler.load_state_dict */
+  /**
+   * Takes over a state. The optimiser stays the one that it has.
+   * @torch torch.optim.lr_scheduler.LRScheduler.load_state_dict
+   */
   loadStateDict(stateDict: SchedulerState): void {
     for (const [key, value] of Object.entries(entriesOfState(stateDict))) {
+      if (key === "optimizer") continue;
       if (Object.hasOwn(this, key)) (this as unknown as SchedulerState)[key] = value;
       else this._fields[key] = value;
     }
@@ -221,6 +245,7 @@ export class LRScheduler {
   /** @internal */
   _updateLr(epoch: number | null): void {
     const f = this._fields;
+    requireCounts(f, this.optimizer.paramGroups.length);
     const rates = this._within(() => {
       if (epoch === null) {
         f.last_epoch += 1;

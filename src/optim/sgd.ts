@@ -3,13 +3,15 @@
 import { _fused_sgd_ } from "../../generated/ops.ts";
 import { emptyLike } from "../dispatch/allocate.ts";
 import { installChecks } from "../tensor/checks.ts";
-import { ValueError } from "../tensor/errors.ts";
+import { TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
-import { listable, numberOf } from "./lists.ts";
+import { numberOf } from "./lists.ts";
 import { type Closure, Optimizer, settings, stepWith } from "./optimizer.ts";
 import { checkForeach, checkFused, checkWays, decayed, requireNotBelow, requireOneElement } from "./options.ts";
+import { goesInOneCall, knownState, type Plan, withNumbers } from "./plans.ts";
 import { OPTIMIZER } from "./signatures.ts";
 
 /** Options of `SGD`. */
@@ -35,6 +37,8 @@ export interface SGDOptions {
 }
 
 type All = Required<SGDOptions> & { params: Params };
+
+const NUMBERS = { keys: ["lr", "momentum", "dampening", "weight_decay"], tensors: ["lr", "weight_decay"] };
 
 /**
  * Stochastic gradient descent, with momentum if wanted.
@@ -95,70 +99,94 @@ export class SGD extends Optimizer {
    * @torch torch.optim.SGD.step
    */
   override step<R>(closure?: Closure<R> | null): R | null {
-    return stepWith(this, closure, () => {
-      for (const group of this.paramGroups) this._update(group);
-    });
+    return stepWith(this, closure, (group) => this._plan(group));
   }
 
-  private _update(group: ParamGroup): void {
-    const params = group.params.filter((p) => p.grad !== null);
+  private _plan(given: ParamGroup): Plan {
+    const params = given.params.filter((p) => p.grad !== null);
     const [first] = params;
-    if (first === undefined) return;
+    if (first === undefined) return null;
+    const group = withNumbers(given, NUMBERS);
     if (group.fused) checkFused(first);
     checkForeach(group.foreach, group.differentiable);
-    if (group.momentum === 0) {
-      updateAll(group, params, null, false);
-      return;
-    }
-    const fresh = params.filter((p) => !(this.state.get(p)?.momentum_buffer instanceof Tensor));
-    const known = fresh.length === 0 ? params : params.filter((p) => !fresh.includes(p));
+    if (group.momentum === 0) return planOf(group, params, null, false);
+    const known: Tensor[] = [];
+    const fresh: Tensor[] = [];
+    for (const p of params) (this._bufferOf(p) === null ? fresh : known).push(p);
     // Momentum begins with the first gradient.
-    this._updateFrom(group, fresh, true);
-    this._updateFrom(group, known, false);
+    const plans = [this._planFrom(group, fresh, true), this._planFrom(group, known, false)];
+    return () => {
+      for (const write of plans) write?.();
+    };
   }
 
-  private _updateFrom(group: ParamGroup, params: readonly Tensor[], isFirst: boolean): void {
-    const buffers = params.map((p): Tensor => {
-      if (isFirst) this.state.set(p, { ...this.state.get(p), momentum_buffer: take(emptyLike(p)) });
-      return this.state.get(p)?.momentum_buffer;
-    });
-    const made = updateAll(group, params, buffers, isFirst);
-    if (made === null) return;
-    params.forEach((p, i) => {
-      (this.state.get(p) as Record<string, unknown>).momentum_buffer = take(made[i]);
-    });
+  private _bufferOf(p: Tensor): Tensor | null {
+    const buffer: unknown = knownState(this.state, p)?.momentum_buffer ?? null;
+    if (buffer === null || buffer instanceof Tensor) return buffer;
+    throw new TypeError(`the state \`momentum_buffer\` of a parameter has to be a Tensor, not ${typeName(buffer)}`);
+  }
+
+  private _planFrom(group: ParamGroup, params: readonly Tensor[], isFirst: boolean): (() => void) | null {
+    if (params.length === 0) return null;
+    const buffers = params.map((p) => (isFirst ? take(emptyLike(p)) : (this._bufferOf(p) as Tensor)));
+    const update = planOf(group, params, buffers, isFirst);
+    return () => {
+      const made = update() ?? (isFirst ? buffers : null);
+      made?.forEach((buffer, i) => {
+        const p = params[i] as Tensor;
+        this.state.set(p, { ...this.state.get(p), momentum_buffer: take(buffer) });
+      });
+    };
   }
 }
 installChecks(SGD.prototype, { step: OPTIMIZER.step });
 
 /** Updates in one call, where that is possible; gives the momenta that were made anew otherwise. */
-function updateAll(
+function planOf(
   group: ParamGroup,
   params: readonly Tensor[],
   buffers: readonly Tensor[] | null,
   isFirst: boolean,
-): Tensor[] | null {
-  if (params.length === 0) return null;
+): () => readonly Tensor[] | null {
   const grads = params.map((p) => p.grad as Tensor);
   const { lr, momentum, dampening, weight_decay, nesterov, maximize, differentiable } = group;
-  const states = buffers === null ? [] : [buffers];
-  if (!differentiable && listable(params, grads, states, [], [lr, momentum, dampening, weight_decay])) {
+  const states: Record<string, readonly Tensor[]> = buffers === null ? {} : { momentum_buffer: buffers };
+  const lists = { params, grads, states, steps: [] };
+  if (goesInOneCall(lists, [lr, momentum, dampening, weight_decay], differentiable)) {
     const list = buffers ?? [];
-    _fused_sgd_(params, grads, list, weight_decay, momentum, lr, dampening, nesterov, maximize, isFirst);
-    return null;
+    return () => {
+      _fused_sgd_(params, grads, list, weight_decay, momentum, lr, dampening, nesterov, maximize, isFirst);
+      return null;
+    };
   }
-  const made: Tensor[] = [];
-  const one = (p: Tensor, i: number): void => {
-    let grad = decayed(p, grads[i] as Tensor, maximize, weight_decay);
-    if (buffers !== null) {
-      const buffer = isFirst ? grad.detach().clone() : (buffers[i] as Tensor);
-      if (!isFirst) buffer.mul_(momentum).add_(grad, { alpha: 1 - dampening });
-      made.push(buffer);
-      grad = nesterov ? grad.add(buffer, { alpha: momentum }) : buffer;
+  return () => {
+    const made: Tensor[] = [];
+    for (const [i, p] of params.entries()) {
+      const buffer = buffers === null || isFirst ? null : (buffers[i] as Tensor);
+      const kept = updateOne(group, p, grads[i] as Tensor, buffer, buffers !== null);
+      if (kept !== null) made.push(kept);
     }
-    if (lr instanceof Tensor && lr.requiresGrad) p.addcmul_(grad, lr, { value: -1 });
-    else p.add_(grad, { alpha: -numberOf(lr) });
+    return buffers === null ? null : made;
   };
-  params.forEach(one);
-  return buffers === null ? null : made;
+}
+
+/** The same by operators, for one parameter; gives its momentum, which begins where there is none. */
+function updateOne(
+  group: ParamGroup,
+  p: Tensor,
+  given: Tensor,
+  known: Tensor | null,
+  hasMomentum: boolean,
+): Tensor | null {
+  const { lr, momentum, dampening, weight_decay, nesterov, maximize } = group;
+  let grad = decayed(p, given, maximize, weight_decay);
+  let buffer: Tensor | null = null;
+  if (hasMomentum) {
+    buffer = known ?? grad.detach().clone();
+    if (known !== null) buffer.mul_(momentum).add_(grad, { alpha: 1 - dampening });
+    grad = nesterov ? grad.add(buffer, { alpha: momentum }) : buffer;
+  }
+  if (lr instanceof Tensor && lr.requiresGrad) p.addcmul_(grad, lr, { value: -1 });
+  else p.add_(grad, { alpha: -numberOf(lr) });
+  return buffer;
 }

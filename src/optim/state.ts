@@ -2,9 +2,10 @@
 
 import { isDict } from "../tensor/checks.ts";
 import { float32 } from "../tensor/dtype.ts";
-import { KeyError, ValueError } from "../tensor/errors.ts";
+import { KeyError, TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { type ParamGroup, plainNumber, withOwnNames } from "./groups.ts";
 
 /** A group in a state dict: parameters are numbers there. */
@@ -96,7 +97,8 @@ export function loadedState(groups: readonly ParamGroup[], given: OptimizerState
   for (const [number, one] of entriesOf(given.state)) {
     const found = params.get(number);
     if (found === undefined) state.set(number as never, one);
-    else state.set(found.p, fitted(found.p, one, "", found.group) as Record<string, unknown>);
+    else if (isDict(one)) state.set(found.p, fitted(found.p, one, "", found.group) as Record<string, unknown>);
+    else throw new TypeError(`the state of a parameter has to be a dict, not ${typeName(one)}`);
   }
   take(state);
   return { state, groups: loaded };

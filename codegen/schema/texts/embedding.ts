@@ -3,6 +3,18 @@ import type { TextSchema } from "../../model/types.ts";
 
 export const texts = [
   {
+    name: "recurrentWeightMissing",
+    error: "TypeError",
+    code: "type",
+    text: "{name} has to be a Tensor, not NoneType",
+  },
+  {
+    name: "recurrentWeight",
+    error: "RuntimeError",
+    code: "shape",
+    text: "{name} has to have the shape [{expected}], but has [{got}]",
+  },
+  {
     name: "embeddingWeight",
     error: "RuntimeError",
     code: "shape",
@@ -91,6 +103,18 @@ export const texts = [
     error: "RuntimeError",
     code: "runtime",
     text: "offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {last}",
+  },
+  {
+    name: "offsetsDecrease",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "offsets can not decrease, but offsets[{at}] is {value} after {before}",
+  },
+  {
+    name: "lastOffsetMissing",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "include_last_offset: number of offset should be at least 1",
   },
   {
     name: "sampleWeights",
