@@ -1912,6 +1912,11 @@ export function tooManyInArray(op: string | undefined, rank: Part): IndexError {
   return new IndexError(`too many indices for tensor of dimension ${part(rank)}\nAn array holds one index for each dimension, as in at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]).`, { op, code: "index" });
 }
 
+/** setAt() takes at most 2 arguments but {given} were given: an index of several parts is one array, as in setAt([1, 2], 5) */
+export function indexInParts(op: string | undefined, given: Part): TypeError {
+  return new TypeError(`setAt() takes at most 2 arguments but ${part(given)} were given: an index of several parts is one array, as in setAt([1, 2], 5)`, { op, code: "type" });
+}
+
 /** can't assign a {value} to a torch.{type}Tensor */
 export function cannotAssign(op: string | undefined, value: Part, type: Part): TypeError {
   return new TypeError(`can't assign a ${part(value)} to a torch.${part(type)}Tensor`, { op, code: "type" });

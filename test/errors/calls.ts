@@ -118,6 +118,7 @@ export const rooms: Record<string, Record<string, (folder: string) => unknown>> 
     "an object": () => ones(3).at({ a: 1 } as Any),
     "a value of another size": () => ones(3).setAt("0:2", ones(3)),
     "a value that is a text": () => ones(3).setAt(0, "a"),
+    "an index of parts that is no array": () => (ones(3, 3) as Any).setAt(1, 2, 5),
     "indexSelect with floats": () => ones(3).indexSelect(0, tensor([0, 1])),
     "indexSelect beyond the end": () => ones(3).indexSelect(0, [0, 7]),
     "gather with floats": () => ones(3).gather(0, tensor([0, 1])),
