@@ -32,6 +32,11 @@ export function misspeltKeyword(op: string | undefined, name: Part, key: Part, r
   return new TypeError(`${part(name)}() got an unexpected keyword argument '${part(key)}', which is called '${part(right)}' here`, { op, code: "type" });
 }
 
+/** '{type}' object is not iterable{advice} */
+export function notIterable(op: string | undefined, type: Part, advice: Part): TypeError {
+  return new TypeError(`'${part(type)}' object is not iterable${part(advice)}`, { op, code: "type" });
+}
+
 /** {name}() got multiple values for argument '{key}' */
 export function multipleValues(op: string | undefined, name: Part, key: Part): TypeError {
   return new TypeError(`${part(name)}() got multiple values for argument '${part(key)}'`, { op, code: "type" });

@@ -1,5 +1,5 @@
 /** How messages name the types of values. */
-import { TypeError } from "./errors.ts";
+import * as texts from "../../generated/texts.ts";
 import { Tensor } from "./tensor.ts";
 
 /** The name of a value's type as torch's messages give it. */
@@ -28,7 +28,7 @@ export function legacyType(t: Tensor): string {
 }
 
 /** The error for what should give parameters one after the other; of a module it is `parameters()` that does. */
-export function notIterable(x: unknown): TypeError {
+export function notIterable(x: unknown): Error {
   const gives = x !== null && x !== undefined && typeof (x as { parameters?: unknown }).parameters === "function";
-  return new TypeError(`'${typeName(x)}' object is not iterable${gives ? " (give its .parameters())" : ""}`);
+  return texts.notIterable(undefined, typeName(x), gives ? " (give its .parameters())" : "");
 }
