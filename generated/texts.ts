@@ -32,6 +32,11 @@ export function misspeltKeyword(op: string | undefined, name: Part, key: Part, r
   return new TypeError(`${part(name)}() got an unexpected keyword argument '${part(key)}', which is called '${part(right)}' here`, { op, code: "type" });
 }
 
+/** '{type}' object is not iterable{advice} */
+export function notIterable(op: string | undefined, type: Part, advice: Part): TypeError {
+  return new TypeError(`'${part(type)}' object is not iterable${part(advice)}`, { op, code: "type" });
+}
+
 /** {name}() got multiple values for argument '{key}' */
 export function multipleValues(op: string | undefined, name: Part, key: Part): TypeError {
   return new TypeError(`${part(name)}() got multiple values for argument '${part(key)}'`, { op, code: "type" });
@@ -1930,6 +1935,11 @@ export function tooManyIndices(op: string | undefined, rank: Part): IndexError {
 /** too many indices for tensor of dimension {rank} An array holds one index for each dimension, as in at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]). */
 export function tooManyInArray(op: string | undefined, rank: Part): IndexError {
   return new IndexError(`too many indices for tensor of dimension ${part(rank)}\nAn array holds one index for each dimension, as in at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]).`, { op, code: "index" });
+}
+
+/** setAt() takes at most 2 arguments but {given} were given: an index of several parts is one array, as in setAt([1, 2], 5) */
+export function indexInParts(op: string | undefined, given: Part): TypeError {
+  return new TypeError(`setAt() takes at most 2 arguments but ${part(given)} were given: an index of several parts is one array, as in setAt([1, 2], 5)`, { op, code: "type" });
 }
 
 /** can't assign a {value} to a torch.{type}Tensor */

@@ -19,7 +19,7 @@ import { stageToCpu, stageToGpu } from "./dispatch/moving-many.ts";
 import { DISTRIBUTION_KINDS } from "./distributions/kinds.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
 import { NN_KINDS } from "./nn/kinds.ts";
-import { inOrder, installChecks } from "./tensor/checks.ts";
+import { checkedCall, installChecks } from "./tensor/checks.ts";
 import { Complex } from "./tensor/complex.ts";
 import { chosen, Device } from "./tensor/device.ts";
 import { addLateMembers, type Member } from "./tensor/late-members.ts";
@@ -70,7 +70,7 @@ function writtenMember(name: string): Member | undefined {
 }
 
 function inOrderOf(op: string, args: ArrayLike<unknown>): unknown[] {
-  return inOrder(op, MEMBERS[op as keyof typeof MEMBERS], args);
+  return checkedCall(op, MEMBERS[op as keyof typeof MEMBERS], Array.from(args));
 }
 
 /** What Tensor's own members do. */

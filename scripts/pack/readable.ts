@@ -118,6 +118,45 @@ function aliasOfVariable(node: ts.VariableStatement): [string, string] | undefin
   return [only.name.getText(), only.type.exprName.getText()];
 }
 
+/** Names of values that the text declares at its top, or in one of its namespaces. */
+function valuesIn(source: ts.SourceFile): Set<string> {
+  const found = new Set<string>();
+  for (const node of source.statements) {
+    if (ts.isVariableStatement(node)) {
+      for (const one of node.declarationList.declarations) found.add(one.name.getText());
+    } else if (ts.isClassDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isEnumDeclaration(node)) {
+      if (node.name !== undefined) found.add(node.name.text);
+    }
+  }
+  return found;
+}
+
+/**
+ * Classes beside an interface of the same name, and constants beside a type, are exported as values: the bundler takes
+ * the last declaration of a name for all of it, and exports a type alone.
+ */
+function valuesExported(text: string): string {
+  const source = parse(text);
+  const values = valuesIn(source);
+  const edits: Edit[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isExportDeclaration(node) && node.isTypeOnly && node.exportClause !== undefined) {
+      if (!ts.isNamedExports(node.exportClause)) return;
+      const isValue = (one: ts.ExportSpecifier) => values.has((one.propertyName ?? one.name).text);
+      const of = (some: readonly ts.ExportSpecifier[]) => some.map((one) => one.getText()).join(", ");
+      const [kept, moved] = [true, false].map((isType) =>
+        (node.exportClause as ts.NamedExports).elements.filter((one) => isValue(one) !== isType),
+      ) as [ts.ExportSpecifier[], ts.ExportSpecifier[]];
+      if (moved.length === 0) return;
+      const types = kept.length === 0 ? "" : ` export type { ${of(kept)} };`;
+      edits.push({ from: node.getStart(), to: node.end, text: `export { ${of(moved)} };${types}` });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return edited(text, edits);
+}
+
 /** Objects of functions become namespaces of them: then each member has its function's comment. */
 function functionsAsNamespaces(text: string): string {
   const edits: Edit[] = [];
@@ -240,6 +279,7 @@ function constructorsExplained(text: string): string {
 
 const STEPS = [
   withoutAliases,
+  valuesExported,
   functionsAsNamespaces,
   partsNamed,
   namespacesNamed,

@@ -48,7 +48,10 @@ declare module "../tensor/tensor.ts" {
      * ```
      */
     at(...index: IndexPart[]): Tensor;
-    /** Python's `x[index] = value`; `index` is what `at` takes as one argument. */
+    /**
+     * Python's `x[index] = value`; `index` is what `at` takes as one argument: `x[1, 2] = 5` is `x.setAt([1, 2], 5)`.
+     * @throws TypeError for more than two arguments
+     */
     setAt(index: IndexPart, value: Tensor | Scalar | AssignedList): this;
   }
 }
@@ -58,8 +61,14 @@ export function atMember(this: Tensor, ...index: IndexPart[]): Tensor {
   return at(this, index);
 }
 
-/** `Tensor.setAt`. */
-export function setAtMember(this: Tensor, index: IndexPart, value: Tensor | Scalar | AssignedList): Tensor {
+/** `Tensor.setAt`. Of more parts than one, the last would be lost and the second be taken for the value. */
+export function setAtMember(
+  this: Tensor,
+  index: IndexPart,
+  value: Tensor | Scalar | AssignedList,
+  ...more: unknown[]
+): Tensor {
+  if (more.length > 0) throw texts.indexInParts("setAt", more.length + 2);
   setAt(this, index, value);
   return this;
 }

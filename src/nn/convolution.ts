@@ -14,6 +14,8 @@ import { MODULE } from "./signatures.ts";
 import { sizesText, tuple } from "./windows.ts";
 
 type Sizes = number | readonly number[];
+/** What a transposed convolution's output is as large as; null for the smallest. */
+type OutputSize = readonly number[] | null | { outputSize?: readonly number[] | null };
 
 /** What all convolutions take. */
 interface Common extends Placement {
@@ -333,6 +335,7 @@ export class ConvTranspose1d extends Convolution {
   ) {
     super("ConvTranspose1d", [inChannels, outChannels, kernelSize, ...rest]);
   }
+  override forward(input: Tensor, outputSize?: OutputSize): Tensor;
   override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
     const { weight, bias, stride, padding, groups, dilation } = this;
     const more = outputPaddingFor(this, input, outputSize);
@@ -369,6 +372,7 @@ export class ConvTranspose2d extends Convolution {
   ) {
     super("ConvTranspose2d", [inChannels, outChannels, kernelSize, ...rest]);
   }
+  override forward(input: Tensor, outputSize?: OutputSize): Tensor;
   override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
     const { weight, bias, stride, padding, groups, dilation } = this;
     const more = outputPaddingFor(this, input, outputSize);
@@ -405,6 +409,7 @@ export class ConvTranspose3d extends Convolution {
   ) {
     super("ConvTranspose3d", [inChannels, outChannels, kernelSize, ...rest]);
   }
+  override forward(input: Tensor, outputSize?: OutputSize): Tensor;
   override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
     const { weight, bias, stride, padding, groups, dilation } = this;
     const more = outputPaddingFor(this, input, outputSize);

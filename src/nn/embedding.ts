@@ -156,6 +156,14 @@ installChecks(Embedding.prototype, MODULE);
 installChecks(Embedding, EMBEDDING_STATICS);
 checkForward(Embedding, "Embedding");
 
+/** What a call of `EmbeddingBag` may be given by name. */
+interface BagArguments {
+  /** Where each bag begins. */
+  offsets?: Tensor | IndexList | null;
+  /** What each row counts. */
+  perSampleWeights?: Tensor | null;
+}
+
 /**
  * Sums, means or largest elements of rows of a table: of each row of positions, or of runs of a vector of them.
  * @example
@@ -206,6 +214,11 @@ export class EmbeddingBag extends Module {
   resetParameters(): void {
     fill(this.weight, this.paddingIdx);
   }
+  override forward(
+    input: Tensor | IndexList,
+    offsets?: Tensor | IndexList | null | BagArguments,
+    perSampleWeights?: Tensor | null | Pick<BagArguments, "perSampleWeights">,
+  ): Tensor;
   override forward(
     input: Tensor | IndexList,
     offsets: Tensor | IndexList | null = null,

@@ -14,7 +14,7 @@ import { getDefaultDtype } from "../tensor/dtype.ts";
 import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
 import { tidy } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { typeName } from "../tensor/type-name.ts";
+import { notIterable, typeName } from "../tensor/type-name.ts";
 import { FUNCTIONS } from "./signatures.ts";
 
 export * as rnn from "./packing.ts";
@@ -37,7 +37,7 @@ const isIterator = (x: object): boolean => "next" in x;
 /** The tensors of something iterable. */
 function tensorsOf(parameters: unknown): Tensor[] {
   if (typeof parameters !== "object" || parameters === null || !(Symbol.iterator in parameters)) {
-    throw new TypeError(`'${typeName(parameters)}' object is not iterable`);
+    throw notIterable(parameters);
   }
   const list = [...(parameters as Iterable<Tensor>)];
   for (const [i, t] of list.entries()) {

@@ -4,7 +4,7 @@ import { isDict } from "../tensor/checks.ts";
 import { Float, Int } from "../tensor/complex.ts";
 import { KeyError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { legacyType, typeName } from "../tensor/type-name.ts";
+import { legacyType, notIterable, typeName } from "../tensor/type-name.ts";
 
 /** A group of parameters, with its options under PyTorch's names: `lr`, `weight_decay`. */
 export interface ParamGroup {
@@ -94,7 +94,7 @@ export function setDefaults(group: ParamGroup, defaults: Readonly<Record<string,
 
 function* itemsOf(params: unknown): Iterable<unknown> {
   if (typeof params === "object" && params !== null && Symbol.iterator in params) yield* params as Iterable<unknown>;
-  else throw new TypeError(`'${typeName(params)}' object is not iterable`);
+  else throw notIterable(params);
 }
 
 /** The list of what an optimiser was given: parameters or groups. */

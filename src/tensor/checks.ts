@@ -200,15 +200,29 @@ function optionsOf(signature: Signature, args: readonly unknown[]): Record<strin
   if (!DATA.has(at.kind) && at.name in last) return last;
   // In the place of an optional argument, an object of names that are known.
   const names = Object.keys(last);
-  const known = (name: string) => signature.options.has(name) || signature.positional.some((one) => one.name === name);
+  const spelled = [...signature.positional.map((one) => one.name), ...signature.options.keys()].map(bare);
+  // PyTorch's spelling counts, so that it is told how the name is written here.
+  const known = (name: string) => spelled.includes(bare(name));
   return at.optional && at.kind === "any" && names.length > 0 && names.every(known) ? last : null;
 }
 
+/** What PyTorch's spelling of a name and ours have in common. */
+const bare = (name: string): string => name.replaceAll("_", "").toLowerCase();
+
+/** PyTorch's and NumPy's names of what is called otherwise here, with what is to be written instead. */
+const OTHERWISE: Readonly<Record<string, readonly [name: string, instead: string]>> = {
+  axis: ["dim", "dim"],
+  maplocation: ["device", "device"],
+  weightsonly: ["unknown", 'unknown: "refuse"'],
+};
+
 /** The error for a name that a call does not take; one that is spelled in another way is told. */
 export function unknownKeyword(op: string, key: string, names: readonly string[]): TypeError {
-  const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const [name, instead] = OTHERWISE[bare(key)] ?? [];
   const right =
-    names.find((name) => bare(name) === bare(key)) ?? (key === "axis" && names.includes("dim") ? "dim" : null);
+    names.find((one) => bare(one) === bare(key)) ??
+    (name !== undefined && names.includes(name) ? instead : null) ??
+    null;
   return right === null || right === key
     ? texts.unknownKeyword(op, op, key)
     : texts.misspeltKeyword(op, op, key, right);

@@ -1,4 +1,5 @@
 /** How messages name the types of values. */
+import * as texts from "../../generated/texts.ts";
 import { Tensor } from "./tensor.ts";
 
 /** The name of a value's type as torch's messages give it. */
@@ -24,4 +25,10 @@ export function legacyType(t: Tensor): string {
   if (type === "meta") return `Meta${scalarType}Type`;
   if (!WITH_CLASS.has(scalarType)) return `${type.toUpperCase()}${scalarType}Type`;
   return type === "cuda" ? `torch.cuda.${scalarType}Tensor` : `torch.${scalarType}Tensor`;
+}
+
+/** The error for what should give parameters one after the other; of a module it is `parameters()` that does. */
+export function notIterable(x: unknown): Error {
+  const gives = x !== null && x !== undefined && typeof (x as { parameters?: unknown }).parameters === "function";
+  return texts.notIterable(undefined, typeName(x), gives ? " (give its .parameters())" : "");
 }

@@ -11,6 +11,7 @@ import {
   float32,
   floorDivide,
   full,
+  func,
   type IndexPart,
   int64,
   mul,
@@ -21,12 +22,13 @@ import {
   randnLike,
   remainder,
   sub,
-  type Tensor,
+  Tensor,
   TensorDict,
   tensor,
   trueDivide,
   zeros,
 } from "../../src/index.ts";
+import { membersOf } from "../members.ts";
 
 const list = (t: { tolist(): unknown }): unknown => t.tolist();
 
@@ -227,4 +229,56 @@ test("an argument that is a word or numbers", () => {
   expect(padded(x, { padding: "valid" })).toBe("valid");
   for (const wrong of [true, 1.5, ["same"], null])
     expect(() => padded(x, wrong)).toThrow("padding?: string | number[]");
+});
+
+test("an index of several parts that is no array is refused, and nothing is written", () => {
+  const x = zeros(2, 3);
+  const setAt = (...args: unknown[]) => (x.setAt as (...args: unknown[]) => Tensor).apply(x, args);
+  const advice = /^setAt\(\) takes at most 2 arguments but [34] were given: .* setAt\(\[1, 2\], 5\)$/;
+  for (const args of [
+    [1, 2, 5],
+    [0, "1:", 5],
+    ["...", null, 1],
+    [0, 1, 2, 3],
+  ])
+    expect(() => setAt(...args)).toThrow(advice);
+  expect(x.sum().item()).toBe(0);
+  expect(setAt([1, 2], 5).at(1, 2).item()).toBe(5);
+});
+
+test("no method of a tensor leaves arguments out that it does not take", () => {
+  const x = ones(2, 3);
+  const more = Array.from({ length: 12 }, () => 1);
+  const silent: string[] = [];
+  const call = (method: (...args: unknown[]) => unknown, args: readonly unknown[]): boolean => {
+    try {
+      method.apply(x.clone(), [...args]);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  let asked = 0;
+  for (const [name, { value }] of membersOf(Tensor.prototype)) {
+    if (typeof value !== "function" || /^_|^(constructor|toString|valueOf|toJSON|dispose)$/.test(name)) continue;
+    const args = [[], [0], [0, 1], [x], [x, x]].find((some) => call(value, some));
+    if (args === undefined) continue;
+    asked++;
+    if (call(value, [...args, ...more])) silent.push(name);
+  }
+  expect(asked).toBeGreaterThan(300);
+  // Sizes may be any number.
+  expect(silent.sort()).toEqual(["newEmpty", "newOnes", "newZeros", "repeat", "resize_", "tile"]);
+});
+
+test("PyTorch's spelling of a transform's option is told", () => {
+  const transform = func.vmap as unknown as (...args: unknown[]) => unknown;
+  for (const [given, here] of [
+    ["in_dims", "inDims"],
+    ["out_dims", "outDims"],
+    ["chunk_size", "chunkSize"],
+  ] as const) {
+    const text = `unexpected keyword argument '${given}', which is called '${here}' here`;
+    expect(() => transform((x: Tensor) => x, { [given]: 0 })).toThrow(text);
+  }
 });

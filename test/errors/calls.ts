@@ -4,8 +4,23 @@ import * as z from "../../src/index.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what the compiler would refuse
 type Any = any;
-const { arange, autograd, distributions, F, float64, func, io, linalg, nn, noGrad, ones, special, tensor, zeros } =
-  z as Any;
+const {
+  arange,
+  autograd,
+  distributions,
+  F,
+  float64,
+  func,
+  io,
+  linalg,
+  nn,
+  noGrad,
+  ones,
+  optim,
+  special,
+  tensor,
+  zeros,
+} = z as Any;
 const { TensorDict, LazyStackedTensorDict, tensorclass, load, loadMemmap, scope, Tensor } = z as Any;
 
 const td = (): Any => new TensorDict({ a: zeros(3, 2), b: { c: zeros(3) } }, [3]);
@@ -118,6 +133,7 @@ export const rooms: Record<string, Record<string, (folder: string) => unknown>> 
     "an object": () => ones(3).at({ a: 1 } as Any),
     "a value of another size": () => ones(3).setAt("0:2", ones(3)),
     "a value that is a text": () => ones(3).setAt(0, "a"),
+    "an index of parts that is no array": () => (ones(3, 3) as Any).setAt(1, 2, 5),
     "indexSelect with floats": () => ones(3).indexSelect(0, tensor([0, 1])),
     "indexSelect beyond the end": () => ones(3).indexSelect(0, [0, 7]),
     "gather with floats": () => ones(3).gather(0, tensor([0, 1])),
@@ -160,6 +176,9 @@ export const rooms: Record<string, Record<string, (folder: string) => unknown>> 
     "random numbers in vmap": () => func.vmap(() => (z as Any).rand(2))(ones(2)),
   },
   nn: {
+    "a module for its parameters": () => new optim.SGD(linear()),
+    "clipping the gradients of a module": () => nn.utils.clipGradNorm_(linear(), 1),
+    "clipping the gradients of a number": () => nn.utils.clipGradNorm_(1, 1),
     "an input of another size": () => linear()(ones(4)),
     "no input": () => linear()(),
     "an input that is no tensor": () => linear()(5),
@@ -238,6 +257,10 @@ export const rooms: Record<string, Record<string, (folder: string) => unknown>> 
     "saving what is no tensor": (folder) => (z as Any).saveSafetensors({ a: 1 }, join(folder, "a.safetensors")),
     "saving into a folder that is not there": (folder) => io.saveNpy(join(folder, "no", "a.npy"), ones(1)),
     "saving without a path": () => (z as Any).save(ones(1)),
+    "saving a module": (folder) => (z as Any).save(linear(), join(folder, "m.pt")),
+    "saving an optimiser": (folder) => (z as Any).save(new optim.SGD(linear().parameters()), join(folder, "o.pt")),
+    "loading to a place, in PyTorch's words": (folder) => load(join(folder, "m.pt"), { map_location: "cpu" }),
+    "loading weights only, in PyTorch's words": (folder) => load(join(folder, "m.pt"), { weightsOnly: true }),
     "saving a function": (folder) => (z as Any).save({ a: () => 1 }, join(folder, "f.pt")),
     "a path that is a number": () => load(5),
     "a place that is none": () => (z as Any).loadRemote("s3:/bucket"),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { writeTypes } from "../../scripts/pack/types.ts";
 import { tsc, tscInJavaScript } from "../../scripts/toolchain.mjs";
 import { CALLS, removeFiles } from "../api/unknown-words.ts";
+import { undeclaredValues } from "./declared-values.ts";
 import { declaredWords } from "./declared-words.ts";
 import { openTypes, REASONS } from "./open-types.ts";
 import { COMPILER, CONFIGS, PROGRAMS } from "./typed/configs.ts";
@@ -88,3 +89,18 @@ test("no member is lost on the way into one file", () => {
   const text = readFileSync(declarations, "utf8");
   expect(text.match(/^declare module.*|.*(?:from '|import\(["'])\..*/gm)).toBe(null);
 });
+
+test("every name of every namespace is declared as a value", () => {
+  const { missing, namespaces } = undeclaredValues(declarations);
+  expect(missing).toEqual([]);
+  for (const name of ["nn", "nn.functional", "nn.utils.rnn", "optim.lrScheduler", "tensordict.nn"])
+    expect(namespaces).toContain(name);
+  // A class that is exported as a type alone is found.
+  const text = readFileSync(declarations, "utf8");
+  const broken = join(project, "broken.d.ts");
+  writeFileSync(
+    broken,
+    text.replace(/\bGRUCell, (?=.*\bLinear\b)/, "").replace(/export type \{ (?=.*LSTMState)/, "$&GRUCell, "),
+  );
+  expect(undeclaredValues(broken).missing).toEqual(["nn.GRUCell"]);
+}, 60_000);

@@ -27,6 +27,12 @@ export const texts = [
     text: "{name}() got an unexpected keyword argument '{key}', which is called '{right}' here",
   },
   {
+    name: "notIterable",
+    error: "TypeError",
+    code: "type",
+    text: "'{type}' object is not iterable{advice}",
+  },
+  {
     name: "multipleValues",
     error: "TypeError",
     code: "type",

@@ -75,6 +75,14 @@ export const texts = [
       "at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]).",
   },
   {
+    name: "indexInParts",
+    error: "TypeError",
+    code: "type",
+    text:
+      "setAt() takes at most 2 arguments but {given} were given: an index of several parts is one array, " +
+      "as in setAt([1, 2], 5)",
+  },
+  {
     name: "cannotAssign",
     error: "TypeError",
     code: "type",

@@ -170,7 +170,7 @@ export class PickleWriter {
         else this.object(value);
         return;
     }
-    throw new FormatError(`a ${typeof value} cannot be saved`, this.path);
+    throw this.unsaved(value, typeof value);
   }
 
   private object(value: object): void {
@@ -214,7 +214,14 @@ export class PickleWriter {
       else this.list(value);
     } else if (value instanceof Map) this.pairs(value, [...value]);
     else if (isPlainObject(value)) this.pairs(value, Object.entries(value));
-    else throw new FormatError(`a ${value.constructor?.name ?? "object"} cannot be saved`, this.path);
+    else throw this.unsaved(value, value.constructor?.name ?? "object");
+  }
+
+  /** The error for a value of no file. A module, which is a function, and an optimiser have a state that has one. */
+  private unsaved(value: unknown, kind: string): FormatError {
+    const hasState = typeof (value as { stateDict?: unknown } | undefined)?.stateDict === "function";
+    const name = hasState ? ((value as object).constructor?.name ?? kind) : kind;
+    return new FormatError(`a ${name} cannot be saved${hasState ? ": save its stateDict()" : ""}`, this.path);
   }
 
   /** A dictionary of any class. */

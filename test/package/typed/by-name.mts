@@ -116,5 +116,25 @@ export function refused(): void {
   manualSeed({ seed: 1, noSuchName: 1 });
 }
 
+/** Options at the end of a call of a module. */
+export function lastOptions(ids: Tensor, offsets: Tensor, perSampleWeights: Tensor): Tensor[] {
+  const bag = new nn.EmbeddingBag(4, 2, { mode: "sum" });
+  const wider = new nn.ConvTranspose1d(2, 2, 3, { stride: 2 });
+  const [output] = new nn.LSTM(2, 3)(ones(4, 1, 2));
+  return [
+    bag(ids, { offsets, perSampleWeights }),
+    bag(ids, offsets, { perSampleWeights }),
+    bag(ids, offsets, perSampleWeights),
+    F.embeddingBag(ids, bag.weight, offsets, { perSampleWeights, mode: "sum" }),
+    wider(ones(1, 2, 4), { outputSize: [10] }),
+    new nn.ConvTranspose2d(2, 2, 3, { stride: 2 })(ones(1, 2, 4, 4), [10, 10]),
+    // @ts-expect-error no sizes
+    wider(ones(1, 2, 4), { outputSize: "10" }),
+    // @ts-expect-error a name that it has not
+    bag(ids, { offset: offsets }),
+    output,
+  ];
+}
+
 /** What the calls gave. */
 export const given = { chosen, part, entry, found, named, n };
