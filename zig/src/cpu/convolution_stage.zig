@@ -42,7 +42,7 @@ pub const Taps = struct {
 };
 
 /// Elements that are staged together, at most: gaps of a dilation are staged, too.
-const most_staged: f64 = 1 << 32;
+const most_staged: f64 = 1 << 28;
 
 /// Whether `channels` channels can be staged for outputs of size `out`, a row at a time, and no count of them wraps.
 pub fn fits(t: *const Taps, out: [3]usize, channels: usize) bool {
