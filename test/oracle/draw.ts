@@ -21,7 +21,7 @@ export interface Operator {
 
 /** What has no one answer, draws random numbers, or is about storages and not about values. */
 const LEFT_OUT =
-  /empty|rand|normal|bernoulli|cauchy|exponential|geometric|uniform|multinomial|dropout|resize|^set$|cpu|^type$|device|sort|topk|arg(max|min)|other$|\.to$|indexing|source|as_tuple|is_|^to$|allclose|^equal$|layer_norm|scalar_tensor|^full$|new_|space|^arange|_like$|^zeros|^ones|^eye|indices$|^index_put$/;
+  /empty|rand|normal|bernoulli|cauchy|exponential|geometric|uniform|multinomial|dropout|rrelu|multi_head|resize|^set$|cpu|^type$|device|sort|topk|arg(max|min)|other$|\.to$|indexing|source|as_tuple|is_|^to$|allclose|^equal$|layer_norm|scalar_tensor|^full$|new_|space|^arange|_like$|^zeros|^ones|^eye|indices$|^index_put$/;
 const CODES: Code[] = [
   "f32",
   "f32",

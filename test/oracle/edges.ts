@@ -9,7 +9,7 @@ import type { Program } from "./program.ts";
 
 /** What has no values of its own, draws random numbers, or gives what has no derivative. */
 export const WITHOUT_EDGES =
-  /empty|rand|normal|bernoulli|cauchy|exponential|geometric|uniform|multinomial|dropout|resize|^set$|cpu|^type$|device|other$|\.to$|indexing|source|as_tuple|is_|^to$|allclose|^equal$|scalar_tensor|^full|new_|space|^arange|_like$|^zeros|^ones|^eye|indices$|^bitwise|^logical|nextafter|isin|count|argsort|topk|kthvalue|^unique/;
+  /empty|rand|normal|bernoulli|cauchy|exponential|geometric|uniform|multinomial|dropout|rrelu|multi_head|resize|^set$|cpu|^type$|device|other$|\.to$|indexing|source|as_tuple|is_|^to$|allclose|^equal$|scalar_tensor|^full|new_|space|^arange|_like$|^zeros|^ones|^eye|indices$|^bitwise|^logical|nextafter|isin|count|argsort|topk|kthvalue|^unique/;
 
 const USUAL = [0, 0, -0, 1, -1, 0.5, -0.5, 2, 3, 2, -2, 1.5];
 const RARE: Raw[] = ["inf", "-inf", "nan"];
