@@ -53,13 +53,17 @@ function spread(name: string, given: Ints, dims: number): Ints {
 }
 
 function checkNumbers(g: Geometry): void {
-  for (const list of [g.stride, g.padding, g.dilation, g.outputPadding]) {
-    if (list.some((n) => Math.abs(n) >= 2 ** 31)) throw texts.valueOverflow(NAME, "int");
-  }
   if (g.padding.some((n) => n < 0)) throw texts.convNegativePadding(NAME);
   if (g.outputPadding.some((n) => n < 0)) throw texts.convNegativeOutputPadding(NAME);
   if (g.stride.some((n) => n <= 0)) throw texts.convStride(NAME);
   if (g.dilation.some((n) => n < 0)) throw texts.convNegativeDilation(NAME);
+}
+
+/** Refuses what no buffer could have. A stride without a second position has no effect, a dilation of one tap neither. */
+function checkReach(w: Ints, g: Geometry): void {
+  const far = (n: number): boolean => Math.abs(n) >= 2 ** 31;
+  const wide = g.dilation.some((n, i) => far(n) && (w[i + 2] as number) > 1);
+  if (wide || g.padding.some(far) || g.outputPadding.some(far)) throw texts.valueOverflow(NAME, "int");
 }
 
 function checkShapes(x: Ints, w: Ints, bias: Tensor | null, g: Geometry): void {
@@ -198,14 +202,20 @@ function setAttributes(g: Geometry): void {
   }
 }
 
+/** The strides, where columns of one element, whose own stride says nothing, leave rows that follow each other. */
+function usualStrides({ _shape, _strides }: Tensor): readonly number[] {
+  const last = _shape.length - 1;
+  return last < 3 || _shape[last] !== 1 ? _strides : _strides.with(last, _strides[last - 1] as number);
+}
+
 /** Runs a kernel that gives `r` of operands in its dtype; those of 16 bits are converted, and the result is. */
 function launch(kernel: Kernel, r: Tensor, operands: readonly Tensor[], g: Geometry): Tensor {
   const dtype = computed(r);
   const target = dtype === r.dtype ? r : emptyWith(r._shape, r._strides, dtype, r._storage.device);
   const inputs = operands.map((t) => (t.dtype !== dtype ? cast(t, dtype) : t._bits === 0 ? t : clone(t)));
   frame.begin(inputs.length + 1, dtype.compute);
-  frame.operand(0, target._address(), dtype.id, target._shape, target._strides, 0);
-  inputs.forEach((t, i) => frame.operand(i + 1, t._address(), dtype.id, t._shape, t._strides, 0));
+  frame.operand(0, target._address(), dtype.id, target._shape, usualStrides(target), 0);
+  inputs.forEach((t, i) => frame.operand(i + 1, t._address(), dtype.id, t._shape, usualStrides(t), 0));
   setAttributes(g);
   kernel.run(r._storage.device, NAME, r.dtype.scalarType);
   inputs.forEach((t, i) => dropCopy(t, operands[i]));
@@ -234,6 +244,7 @@ export function convolution(
   const g = geometry(dims, stride, padding, dilation, transposed, outputPadding, groups);
   checkNumbers(g);
   checkShapes(x, w, bias, g);
+  checkReach(w, g);
   const channels = g.transposed ? (w[1] as number) * groups : (w[0] as number);
   const out = outputSizes(x, w, g);
   const [n, c] = x as [number, number];
@@ -321,7 +332,8 @@ function isFlat(t: Tensor): boolean {
   const { length } = t._shape;
   if (length === 3) return true;
   const [rows, columns] = [length - 2, length - 1];
-  return t._shape[rows] === 1 || t._strides[rows] === (t._shape[columns] as number) * (t._strides[columns] as number);
+  const strides = usualStrides(t);
+  return t._shape[rows] === 1 || strides[rows] === (t._shape[columns] as number) * (strides[columns] as number);
 }
 
 /** The gradient of the filters, of size `size`. */

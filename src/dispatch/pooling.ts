@@ -36,7 +36,9 @@ const WORDS = ["", "one", "two", "three"];
 
 /** One number for all dimensions, or one for each. */
 function spread(op: string, name: string, given: Ints, dims: number): Ints {
-  if (given.some((n) => Math.abs(n) >= 2 ** 31)) throw texts.valueOverflow(op, "int");
+  // A stride that leads to no second window has no effect, nor has the dilation of one tap; others reach too far.
+  const bounded = name === "kernel_size" || name === "padding";
+  if (bounded && given.some((n) => Math.abs(n) >= 2 ** 31)) throw texts.valueOverflow(op, "int");
   if (given.length === dims) return given;
   if (given.length === 1) return new Array<number>(dims).fill(given[0] as number);
   const omitted = name === "stride" ? "omitted, " : "";

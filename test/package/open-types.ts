@@ -207,7 +207,7 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       ...["CosineAnnealingWarmRestarts", "CyclicLR", "LinearLR", "OneCycleLR"].map((name) => `${name}.constructor`),
       ...["addParamGroup", "constructor", "defaults", "step"].map((name) => `Optimizer.${name}`),
       ...["constructor", "step"].map((name) => `ReduceLROnPlateau.${name}`),
-      ...["Closure", "OptimizerState", "OptimizerState.state", "ParamGroup", "Params", "SavedGroup"],
+      ...["Closure", "OptimizerState", "OptimizerState.state", "ParamGroup", "ParamState", "Params", "SavedGroup"],
       ...["SchedulerState", "StepPostHook", "StepPreHook"],
     ],
   ],
