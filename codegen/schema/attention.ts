@@ -100,10 +100,9 @@ export const ops = [
     impl: "composites.multiHeadAttentionForward",
     returns: "[Tensor, Tensor | null]",
     doc:
-      "What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E), or without the batch " +
-      "N: attention in heads, and the last linear map; with `needWeights` the weights, (N, L, S). One matrix for all " +
-      "projections, or with `useSeparateProjWeight` three. `staticK` and `staticV`, (N * heads, S, E / heads), stand " +
-      "for what keys and values are projected to. True in a mask of bools is what does not count.",
+      "What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E); with `needWeights` the " +
+      "weights, (N, L, S). `staticK` and `staticV`, (N * heads, S, E / heads), stand for projected keys and values. " +
+      "True in a mask does not count.",
     throws: ["AssertionError for sizes that do not fit, and weights that are missing"],
     example:
       "const one = ones(1, 1, 1);\n" +
