@@ -100,9 +100,9 @@ export const ops = [
     impl: "composites.multiHeadAttentionForward",
     returns: "[Tensor, Tensor | null]",
     doc:
-      "What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E); with `needWeights` the " +
-      "weights, (N, L, S). `staticK` and `staticV`, (N * heads, S, E / heads), stand for projected keys and values. " +
-      "True in a mask does not count.",
+      "What `nn.MultiheadAttention` computes, of queries (L, N, E), keys and values (S, N, E); with `needWeights` " +
+      "the weights, (N, L, S). `staticK` and `staticV`, (N * heads, S, E / heads), stand for projected keys and " +
+      "values. True in a mask does not count.",
     throws: ["AssertionError for sizes that do not fit, and weights that are missing"],
     example:
       "const one = ones(1, 1, 1);\n" +

@@ -59,7 +59,7 @@ function checkNumbers(g: Geometry): void {
   if (g.dilation.some((n) => n < 0)) throw texts.convNegativeDilation(NAME);
 }
 
-/** Refuses what no buffer could have. A stride without a second position has no effect, a dilation of one tap neither. */
+/** Refuses what no buffer could have. A stride without a second position has no effect, nor a dilation of one tap. */
 function checkReach(w: Ints, g: Geometry): void {
   const far = (n: number): boolean => Math.abs(n) >= 2 ** 31;
   const wide = g.dilation.some((n, i) => far(n) && (w[i + 2] as number) > 1);

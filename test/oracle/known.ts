@@ -77,7 +77,7 @@ const EVERYWHERE: readonly Known[] = [
   },
   {
     op: /^(linear|matmul|conv\dd|conv_transpose\dd|binary_cross_entropy|group_norm)$/,
-    what: /cannot be multiplied|size mismatch|must be a matrix|broadcast shape|expanded size|mixed dtype|to have the same dtype|should be the same|Attempting to broadcast/,
+    what: /multiplied|mismatch|must be a matrix|broadcast|expanded size|mixed dtype|the same dtype|be the same/,
     why: "sizes or dtypes that do not fit, said of another step",
   },
   { op: /^threshold_?$/, what: /without overflow|written-to/, why: "a number said not to fit another dtype; no check" },
