@@ -1,5 +1,6 @@
 // Steps of the example programs: a convolutional network on digits, GPT-2's architecture on characters.
 import { manualSeed, nn, optim, randint, randn, scope } from "zensor";
+import { network } from "../examples/digits/train.ts";
 import { newborn } from "../examples/gpt/model.ts";
 import { type Case, loop } from "./case.ts";
 
@@ -8,18 +9,7 @@ const digits: Case = {
   rounds: 15,
   ours() {
     manualSeed(0);
-    const model = new nn.Sequential(
-      new nn.Conv2d(1, 16, 3, { padding: 1 }),
-      new nn.ReLU(),
-      new nn.Conv2d(16, 32, 3, { padding: 1 }),
-      new nn.ReLU(),
-      new nn.MaxPool2d(2),
-      new nn.Flatten(),
-      new nn.Dropout(0.25),
-      new nn.Linear(512, 64),
-      new nn.ReLU(),
-      new nn.Linear(64, 10),
-    );
+    const model = network();
     const lossOf = new nn.CrossEntropyLoss();
     const optimizer = new optim.AdamW(model.parameters(), { lr: 2e-3, eps: 1e-5 });
     const [images, labels] = [randn(1437, 1, 8, 8), randint(10, [1437])];

@@ -10,10 +10,9 @@ export interface Trained {
   losses: number[];
 }
 
-/** Trains from a seed; `step` is told each loss. */
-export function trained(data: Digits, epochs: number, step: (loss: number) => void = () => undefined): Trained {
-  manualSeed(0);
-  const model = new nn.Sequential(
+/** The network, with new values. */
+export function network(): nn.Sequential {
+  return new nn.Sequential(
     new nn.Conv2d(1, 16, 3, { padding: 1 }),
     new nn.ReLU(),
     new nn.Conv2d(16, 32, 3, { padding: 1 }),
@@ -25,6 +24,12 @@ export function trained(data: Digits, epochs: number, step: (loss: number) => vo
     new nn.ReLU(),
     new nn.Linear(64, 10),
   );
+}
+
+/** Trains from a seed; `step` is told each loss. */
+export function trained(data: Digits, epochs: number, step: (loss: number) => void = () => undefined): Trained {
+  manualSeed(0);
+  const model = network();
   const lossOf = new nn.CrossEntropyLoss();
   // With the usual eps Adam makes whole steps of gradients that are nothing but rounding.
   const optimizer = new optim.AdamW(model.parameters(), { lr: 2e-3, eps: 1e-5 });

@@ -2,7 +2,7 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { broadcastShapes } from "../dispatch/allocate.ts";
+import { requireBroadcastInto } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { bool, type DType, float32, int64 } from "../tensor/dtype.ts";
@@ -168,8 +168,7 @@ export function bySoftmax(
   let scores = q.mul(scale < 0 ? -root : root).matmul(keys.mul(root).mT);
   if (added !== null) {
     const bias = additiveMask(added, scores).to(scores.dtype);
-    const shape = broadcastShapes(scores._shape, bias._shape);
-    if (!sameSizes(shape, scores._shape)) throw texts.broadcastMismatch(undefined, scores._shape, shape);
+    requireBroadcastInto(scores._shape, bias._shape);
     scores = scores.add(bias);
   }
   const weights = dropout(safeSoftmax(scores), dropoutP, true, false);

@@ -2,17 +2,21 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { gradModes, requiresGrad } from "../dispatch/mode.ts";
+import { gradModes } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float64, int32, int64, legacyName } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
-import { requireReal } from "./tracking.ts";
+import { requireRealGradient } from "./tracking.ts";
 
 /** The row of the padding, counted from the first; null without one. */
-export function paddingOf(padding: number | null, rows: number): number | null {
+export function paddingOf(
+  padding: number | null,
+  rows: number,
+  refused: (padding: number) => Error = () => texts.paddingRow("embedding"),
+): number | null {
   if (padding === null) return null;
-  if (padding >= rows || padding < -rows) throw texts.paddingRow("embedding");
+  if (padding >= rows || padding < -rows) throw refused(padding);
   return padding < 0 ? padding + rows : padding;
 }
 
@@ -78,13 +82,6 @@ function checkInput(input: Tensor, offsets: Tensor | null): void {
   if (rank !== 1) throw texts.bagInputRank(op, rank);
   if (offsets === null) throw texts.offsetsMissing(op);
   if (offsets._shape.length !== 1) throw texts.offsetsRank(op);
-}
-
-/** The row that does not count; -1 without one. */
-function bagPadding(padding: number | null, rows: number): number {
-  if (padding === null) return -1;
-  if (padding >= rows || padding < -rows) throw texts.bagPadding("embedding_bag", rows, rows - 1, padding);
-  return padding < 0 ? padding + rows : padding;
 }
 
 function checkDtypes(input: Tensor, weight: Tensor, offsets: Tensor | null, weights: Tensor | null): void {
@@ -177,12 +174,13 @@ export function embeddingBag(
   if (mode === "max" && scale) throw texts.bagScale(op);
   if (maxNorm !== null) shorten(weight, input.reshape([-1]), maxNorm, normType);
   if (weights !== null && mode !== "sum") throw texts.bagWeights(op, mode);
-  const row = bagPadding(padding, weight._shape[0] as number);
+  const count = weight._shape[0] as number;
+  const row = paddingOf(padding, count, (at) => texts.bagPadding(op, count, count - 1, at)) ?? -1;
   checkDtypes(input, weight, offsets, weights);
   if (withLast && offsets?._numel === 0) throw texts.lastOffsetMissing(op);
   const bags = bagsOf(input, offsets, weights, withLast);
   const slow = mode === "max" || weight.dtype === float64 || padding !== null;
-  checkRows(bags.indices, weight._shape[0] as number, slow);
+  checkRows(bags.indices, count, slow);
   // One for each position, whether it names the padding: such rows do not count.
   const skipped = row < 0 ? null : bags.indices.eq(row).unsqueeze(1);
   const rows = O._embedding(weight, bags.indices, -1, scale);
@@ -248,6 +246,6 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
   const n = lead.reduce((x, y) => x * y, 1);
   const half = O.mm(a.reshape([n, first]), weight.permute([1, 0, 2]).reshape([first, out * second]));
   const mixed = O.bmm(half.view([n, out, second]), b.reshape([n, second, 1])).view([...lead, out]);
-  if (requiresGrad(mixed)) requireReal("_trilinear", mixed);
+  requireRealGradient("_trilinear", mixed);
   return bias === null ? mixed : mixed.add(bias);
 }

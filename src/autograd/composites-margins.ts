@@ -3,12 +3,12 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
-import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
+import { gradMode, gradModes } from "../dispatch/mode.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { Float } from "../tensor/complex.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reducedAs, reductionCode, reductionOf } from "./loss-reductions.ts";
-import { requireConstants, requireReal } from "./tracking.ts";
+import { requireConstants, requireRealGradient } from "./tracking.ts";
 
 const TINY = 1e-12;
 
@@ -134,7 +134,7 @@ export function softMarginLoss(
   // Other numbers go torch's way, step by step.
   if (gradMode.enabled) requireConstants("soft_margin_loss", [["target", target]]);
   const losses = input.neg().mul_(target).exp_().log1p_();
-  if (requiresGrad(losses)) requireReal("soft_margin_loss", losses);
+  requireRealGradient("soft_margin_loss", losses);
   return reducedAs(losses, code);
 }
 

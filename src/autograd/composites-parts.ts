@@ -10,7 +10,7 @@ import { bool, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { requireReal } from "./tracking.ts";
+import { requireRealGradient } from "./tracking.ts";
 
 type Out = Tensor | undefined;
 
@@ -47,7 +47,7 @@ function requireFloats(r: Tensor, ...operands: readonly Tensor[]): void {
 
 function requireGradients(op: string, r: Tensor, ...operands: readonly Tensor[]): void {
   requireFloats(r, ...operands);
-  if (requiresGrad(r)) requireReal(op, r);
+  requireRealGradient(op, r);
 }
 
 export function diagonalScatter(self: Tensor, src: Tensor, offset: number, dim1: number, dim2: number): Tensor {

@@ -124,10 +124,15 @@ export function extremumBackward(grad: Tensor, self: Tensor, other: Tensor, lose
   return shared.maskedFill(loses, 0);
 }
 
-export function atan2Backward(grad: Tensor, self: Tensor, other: Tensor): (Tensor | null)[] {
+/** The slopes of the angle: across, by less the farther out. */
+export function atan2Slopes(self: Tensor, other: Tensor): [ofSelf: () => Tensor, ofOther: () => Tensor] {
   const squares = self.mul(self).add(other.mul(other));
   const inverse = squares.pow(-1).maskedFill(squares.eq(0), 0);
-  return [grad.mul(other.mul(inverse)), grad.mul(self.neg().mul(inverse))];
+  return [() => other.mul(inverse), () => self.neg().mul(inverse)];
+}
+
+export function atan2Backward(grad: Tensor, self: Tensor, other: Tensor): (Tensor | null)[] {
+  return atan2Slopes(self, other).map((slope) => grad.mul(slope()));
 }
 
 export function copysignBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor {

@@ -103,6 +103,11 @@ export function requireReal(op: string, result: Tensor): void {
   if (result.dtype.category === 3) throw texts.complexNotDifferentiable(op);
 }
 
+/** The same for an operator that is written with others, whose result autograd may follow by now. */
+export function requireRealGradient(op: string, result: Tensor): void {
+  if (requiresGrad(result)) requireReal(op, result);
+}
+
 type Operands = readonly (Tensor | null | readonly (Tensor | null)[])[];
 
 /** The same for operators that write lists, or several arguments, and have no gradient. */

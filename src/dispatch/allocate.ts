@@ -3,7 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { CPU, type Device, defaultDevice, toDevice } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { contiguousStrides, numelOf } from "../tensor/size.ts";
+import { contiguousStrides, numelOf, sameSizes } from "../tensor/size.ts";
 import { pinnedMemory, Storage } from "../tensor/storage.ts";
 import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { backendOf } from "./backend.ts";
@@ -200,6 +200,12 @@ export function broadcastShapes(a: readonly number[], b: readonly number[], op?:
     out[rank - i] = x === 1 ? y : x;
   }
   return out;
+}
+
+/** Refuses another shape that makes this one larger when both are broadcast. */
+export function requireBroadcastInto(shape: readonly number[], other: readonly number[], op?: string): void {
+  const both = broadcastShapes(shape, other, op);
+  if (!sameSizes(both, shape)) throw texts.broadcastMismatch(op, shape, both);
 }
 
 /** Sizes given by a user: integers, none negative. */

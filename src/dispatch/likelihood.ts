@@ -11,7 +11,7 @@ import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
 import { drop, dropCopy } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { broadcastShapes, empty, emptyCopy } from "./allocate.ts";
+import { empty, emptyCopy, requireBroadcastInto } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { cast, denseAs, denseOf, fill } from "./copy.ts";
 import { faultError, faultNumber } from "./faults.ts";
@@ -268,10 +268,7 @@ export function bceLogits(
 ): Tensor {
   for (const t of [self, target]) requireKept(t._storage);
   refuse(REFUSALS.log_sigmoid_cpu, self.dtype, LOGITS.name);
-  for (const t of [posWeight, weight]) {
-    const shape = t === null ? target._shape : broadcastShapes(target._shape, t._shape, LOGITS.name);
-    if (!sameSizes(shape, target._shape)) throw texts.broadcastMismatch(LOGITS.name, target._shape, shape);
-  }
+  for (const t of [posWeight, weight]) if (t !== null) requireBroadcastInto(target._shape, t._shape, LOGITS.name);
   requireCast(resultType([target, self]), target.dtype);
   const wide = target.dtype.itemsize === 2 ? roundedLogits(self, target, posWeight) : logits(self, target, posWeight);
   const losses = wide.dtype === target.dtype ? wide : cast(wide, target.dtype);

@@ -3,10 +3,9 @@
 import * as K from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
-import { sameSizes } from "../tensor/size.ts";
 import { requireKept } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { broadcastShapes, emptyLike } from "./allocate.ts";
+import { emptyLike, requireBroadcastInto } from "./allocate.ts";
 import { cast } from "./copy.ts";
 import { binary, general, type Pointwise, RULES, scalarAttr } from "./pointwise.ts";
 import { requireCast, resultType } from "./promotion.ts";
@@ -71,8 +70,7 @@ const SOFT_MARGIN: Pointwise = { name: "soft_margin_loss", kernel: K.binary_soft
 /** log(1 + exp(-target * self)), in the dtype of the input. */
 export function softMarginLoss(self: Tensor, target: Tensor, reduction: number): Tensor {
   requireKept(target._storage);
-  const shape = broadcastShapes(self._shape, target._shape, SOFT_MARGIN.name);
-  if (!sameSizes(shape, self._shape)) throw texts.broadcastMismatch(SOFT_MARGIN.name, self._shape, shape);
+  requireBroadcastInto(self._shape, target._shape, SOFT_MARGIN.name);
   requireCast(resultType([self, target]), self.dtype);
   const wide = general(SOFT_MARGIN, [self, target]);
   const losses = wide.dtype === self.dtype ? wide : cast(wide, self.dtype);

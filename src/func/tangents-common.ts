@@ -53,10 +53,14 @@ export function plus(a: Optional, b: Optional): Optional {
   return a === null || b === null ? (a ?? b) : a.add(b);
 }
 
+/** Ones like a result. */
+export function onesLike({ shape, dtype, device }: OutputMeta): Tensor {
+  return O.ones(shape, dtype, device, false);
+}
+
 /** Gradients of one, with which a formula gives slopes. */
 export function onesOf(node: Node): Tensor {
-  const { shape, dtype, device } = node.outputs[0] as OutputMeta;
-  return O.ones(shape, dtype, device, false);
+  return onesLike(node.outputs[0] as OutputMeta);
 }
 
 /** Sums over the dimensions of a reduction. */

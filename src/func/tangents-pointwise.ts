@@ -1,7 +1,7 @@
 /** Tangents of pointwise operators that are no products with a slope, and of views with a layout of their own. */
 import * as O from "../../generated/ops.ts";
 import { conj } from "../autograd/formulas-common.ts";
-import { sgn } from "../autograd/formulas-pointwise.ts";
+import { atan2Slopes, sgn } from "../autograd/formulas-pointwise.ts";
 import { stridedTangent } from "../autograd/gradients.ts";
 import type { OutputMeta } from "../autograd/node.ts";
 import type { Scalar } from "../tensor/complex.ts";
@@ -22,13 +22,9 @@ export function whereTangent([self = null, other = null]: Tangents, condition: T
   return O.where(condition.ne(0), self ?? 0, other ?? 0);
 }
 
-/** The angle turns by what goes across, by less the farther out. */
-export function atan2Tangent([ofSelf = null, ofOther = null]: Tangents, self: Tensor, other: Tensor): Tensor {
-  const squares = self.mul(self).add(other.mul(other));
-  const inverse = squares.pow(-1).maskedFill(squares.eq(0), 0);
-  const first = ofSelf === null ? null : ofSelf.mul(other.mul(inverse));
-  const second = ofOther === null ? null : ofOther.mul(self.neg().mul(inverse));
-  return plus(first, second) as Tensor;
+export function atan2Tangent(tangents: Tangents, self: Tensor, other: Tensor): Tensor {
+  const [first, second] = atan2Slopes(self, other).map((slope, i) => tangents[i]?.mul(slope()) ?? null);
+  return plus(first ?? null, second ?? null) as Tensor;
 }
 
 export function gluTangent(tangent: Tensor, self: Tensor, dim: number): Tensor {

@@ -4,23 +4,16 @@ import { productBefore, sumOfProducts, zerosIn } from "../autograd/formulas-prod
 import { stdBackward, varBackward } from "../autograd/formulas-reduction.ts";
 import type { OutputMeta } from "../autograd/node.ts";
 import type { Scalar } from "../tensor/complex.ts";
+import { numelOf } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
-import { overLines, summed } from "./tangents-common.ts";
+import { onesLike, overLines, summed } from "./tangents-common.ts";
 
 type Dims = number | readonly number[] | null;
 type Outputs = readonly [OutputMeta, ...OutputMeta[]];
 
 function meanOf(t: Tensor, dim: Dims, keepdim: boolean, result: OutputMeta): Tensor {
-  const count =
-    t._numel /
-    Math.max(
-      1,
-      result.shape.reduce((n, size) => n * size, 1),
-    );
-  return summed(t, dim, keepdim).div(count);
+  return summed(t, dim, keepdim).div(t._numel / Math.max(1, numelOf(result.shape)));
 }
-
-const ones = ({ shape, dtype, device }: OutputMeta): Tensor => O.ones(shape, dtype, device, false);
 
 export function varMeanTangent(
   tangent: Tensor,
@@ -30,7 +23,7 @@ export function varMeanTangent(
   keepdim: boolean,
   outputs: Outputs,
 ): (Tensor | null)[] {
-  const slope = varBackward(ones(outputs[0]), self, dim, correction, keepdim);
+  const slope = varBackward(onesLike(outputs[0]), self, dim, correction, keepdim);
   return [overLines(tangent, slope, dim, keepdim, outputs), meanOf(tangent, dim, keepdim, outputs[1] as OutputMeta)];
 }
 
@@ -43,7 +36,7 @@ export function stdMeanTangent(
   keepdim: boolean,
   outputs: Outputs,
 ): (Tensor | null)[] {
-  const slope = stdBackward(ones(outputs[0]), self, result, dim, correction, keepdim);
+  const slope = stdBackward(onesLike(outputs[0]), self, result, dim, correction, keepdim);
   return [overLines(tangent, slope, dim, keepdim, outputs), meanOf(tangent, dim, keepdim, outputs[1] as OutputMeta)];
 }
 
