@@ -38,6 +38,7 @@ test("a falsified gradient of a gradient, and a falsified change, are seen", () 
 test("what is known to differ says why, and is narrow", () => {
   for (const { why } of KNOWN) expect(why.length).toBeGreaterThan(10);
   const call = (name: string, args: (number | number[])[] = []) => ({
+    leaves: [],
     calls: [{ id: 1, name, recv: 0, args, kw: {} }],
   });
   expect(isKnown(call("var", [[]]), ["leaf 0 grad: 1 of 2 values differ"], true)).toBe(true);
@@ -46,4 +47,10 @@ test("what is known to differ says why, and is narrow", () => {
   expect(isKnown(call("mul"), ["jvp: 1 of 2 values differ"], true)).toBe(false);
   expect(isKnown(call("clamp"), ["jvp: 1 of 2 values differ"], true)).toBe(true);
   expect(isKnown(call("clamp"), ["jvp: 1 of 2 values differ"], false)).toBe(false);
+  const short = { id: 0, dt: "bf16" as const, sh: [2], values: [1, 2], rg: true };
+  const rounded = ["leaf 0 grad: 1 of 2 values differ, [0] is 1, expected 2"];
+  expect(isKnown({ ...call("layer_norm"), leaves: [short] }, rounded, false)).toBe(true);
+  expect(isKnown({ ...call("layer_norm"), leaves: [{ ...short, dt: "f32" }] }, rounded, false)).toBe(false);
+  expect(isKnown(call("floor_divide_"), ["var 0: 1 of 2 values differ"], false)).toBe(false);
+  expect(isKnown(call("floor_divide_"), ["var 0: 1 of 2 values differ"], false, true)).toBe(true);
 });

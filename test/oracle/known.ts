@@ -6,10 +6,21 @@ interface Known {
   op: RegExp;
   /** What is said to differ. */
   what: RegExp;
-  /** Of the call. */
-  where?: (call: Call) => boolean;
+  /** Of the call, and of the program that it belongs to. */
+  where?: (call: Call, facts: Facts) => boolean;
   why: string;
 }
+
+/** What of a whole program narrows an entry. */
+interface Facts {
+  /** Some leaf is a short float, or complex. */
+  readonly short: boolean;
+  readonly complex: boolean;
+  /** It ends with an error in torch. */
+  readonly failed: boolean;
+}
+
+const isShort = (_: Call, { short }: Facts): boolean => short;
 
 const noDims = ({ args, kw }: Call): boolean =>
   [...args, ...Object.values(kw)].some((x) => Array.isArray(x) && x.length === 0);
@@ -49,16 +60,27 @@ const EVERYWHERE: readonly Known[] = [
   {
     op: /^(log_)?softmax$/,
     what: /leaf \d+ grad: \d of \d+ values differ/,
-    where: ({ kw }) => kw.dtype !== undefined,
+    where: ({ kw }, { short }) => short || kw.dtype !== undefined,
     why: "gradients of short floats are converted before they are computed, or behind it: the last digit",
   },
   {
     op: /^scaled_dot_product_attention$/,
-    what: /_is_view|leaf \d+ grad|step \d+ nn|backward|var \d+: 1 of/,
+    what: /_is_view|step \d+ nn\S+: (message|raised|error class)|backward: raised/,
     why: "torch computes in other steps where operands are repeated, and does not compare all of their sizes",
   },
+  {
+    op: /^scaled_dot_product_attention$/,
+    what: /leaf \d+ grad|var \d+: 1 of/,
+    where: isShort,
+    why: "the result is rounded before its gradient",
+  },
   { op: /^conv\dd$/, what: /strides/, why: "torch gives the channels-last order sometimes" },
-  { op: /^interpolate$/, what: /var \d+: \d+ of/, why: "short floats are rounded once here, after both dimensions" },
+  {
+    op: /^interpolate$/,
+    what: /var \d+: \d+ of/,
+    where: isShort,
+    why: "short floats are rounded once here, after both dimensions",
+  },
   { op: /^bilinear$/, what: /backward: no error.*modified by an inplace/, why: "its step does not need that operand" },
   {
     op: /^(prod|sum|mean|addcdiv|ldexp|nll_loss|cross_entropy)$/,
@@ -81,7 +103,12 @@ const EVERYWHERE: readonly Known[] = [
     why: "sizes or dtypes that do not fit, said of another step",
   },
   { op: /^threshold_?$/, what: /without overflow|written-to/, why: "a number said not to fit another dtype; no check" },
-  { op: /^layer_norm$/, what: /leaf \d+ grad: 2 of 2/, why: "the gradient of two elements is rounding alone" },
+  {
+    op: /^(layer|group)_norm$/,
+    what: /leaf \d+ grad/,
+    where: isShort,
+    why: "the gradient of two elements is rounding alone",
+  },
   {
     op: /^(slice|select)_scatter$/,
     what: /strides|_version|storage offset/,
@@ -96,10 +123,16 @@ const EVERYWHERE: readonly Known[] = [
   {
     op: /^(floor_divide|fmod|remainder|div|index_fill)_$/,
     what: /var/,
+    where: (_, { failed }) => failed,
     why: "torch has written a part before it finds the error",
   },
   { op: /^(logcumsumexp|pow)$/, what: /grad.*NaN/, why: "torch's gradient of logcumsumexp leaves NaN out" },
-  { op: /^(atan|arctan)_?$/, what: /var/, why: "the side of a cut is the sign of a zero that was lost before" },
+  {
+    op: /^(atan|arctan)_?$/,
+    what: /var/,
+    where: (_, { complex }) => complex,
+    why: "the side of a cut is the sign of a zero that was lost before",
+  },
   { op: /^(threshold|triu|tril)_$/, what: /more than one element of the written-to/, why: "torch does not look" },
   {
     op: /loss$|^clamp$/,
@@ -115,13 +148,18 @@ const EVERYWHERE: readonly Known[] = [
     what: /requires_grad|is_leaf/,
     why: "weights have no gradient, which torch says when it is asked for",
   },
-  { op: /^(batch|instance)_norm$/, what: /var \d+: 1 of/, why: "a mean of short floats that is zero but for rounding" },
-  { op: /^mode$/, what: /var/, why: "a sort without an order of NaN comes before torch's count" },
+  {
+    op: /^(batch|instance)_norm$/,
+    what: /var \d+: 1 of/,
+    where: isShort,
+    why: "a mean of short floats that is zero but for rounding",
+  },
+  { op: /^mode$/, what: /var.*NaN/, why: "a sort without an order of NaN comes before torch's count" },
   { op: /^soft_margin_loss$/, what: /grad.*NaN/, why: "torch divides infinities where the loss is large" },
   { op: /^as_strided$/, what: /out of bounds for storage/, why: "a result of torch's has more room than it needs" },
   { op: /^(celu|selu|elu)_$/, what: /modified by an inplace/, why: "the tensor that was changed is named otherwise" },
   { op: /^interpolate$/, what: /_version/, why: "torch writes into a fresh tensor" },
-  { op: /^pow$/, what: /grad: 1 of/, where: ({ kw }) => kw.dtype === undefined, why: "short floats: the last digit" },
+  { op: /^pow$/, what: /grad: 1 of/, where: isShort, why: "short floats: the last digit" },
   { op: /^isfinite$/, what: /_version/, why: "torch multiplies in place" },
   { op: /^adaptive_\w+$|^(diagonal|select)_scatter$/, what: /_version/, why: "torch writes into a fresh tensor" },
   { op: /^(index|scatter)_reduce_$/, what: /does not support automatic/, why: "of two errors, likewise" },
@@ -130,7 +168,6 @@ const EVERYWHERE: readonly Known[] = [
     what: /modified by an inplace/,
     why: "the tensor that was changed is named by the operator that made it",
   },
-  { op: /^group_norm$/, what: /leaf \d+ grad: (4 of 4|2 of 12)/, why: "as for layer_norm" },
   { op: /^embedding_bag$/, what: /but got null/, why: "null is this language's None" },
   {
     op: /^(\w+_loss|pad|max_pool1d)$/,
@@ -147,6 +184,7 @@ const EVERYWHERE: readonly Known[] = [
   {
     op: /^interpolate$/,
     what: /grad/,
+    where: ({ kw }) => kw.scale_factor !== undefined,
     why: "torch's gradient of signals and volumes forgets the factor where it is nearly 1 or 2, its result does not",
   },
 ];
@@ -155,7 +193,7 @@ const AT_EDGES: readonly Known[] = [
   { op: /^(index_copy|put|scatter)_?$/, what: /jvp/, why: "the last of several writes into one place is chance" },
   {
     op: /^(var|std)(_mean)?$/,
-    what: /grad|jvp/,
+    what: /jvp/,
     where: noDims,
     why: "no dimensions are all of them, but torch's gradient counts one element",
   },
@@ -174,14 +212,8 @@ const AT_EDGES: readonly Known[] = [
     what: /jvp.*(NaN|Infinity)/,
     why: "likewise, after an infinite slope",
   },
-  {
-    op: /^(asinh|acosh|atanh|arcsinh|arccosh|arctanh)_$/,
-    what: /the derivative for 'inplace/,
-    why: "torch has none in place",
-  },
   { op: /^vector_norm$/, what: /jvp/, why: "a square below the least normal number is rounded" },
-  { op: /^mode$/, what: /var|grad/, why: "a sort without an order of NaN comes before torch's count" },
-  { op: /^isfinite$/, what: /_version/, why: "torch multiplies in place" },
+  { op: /^mode$/, what: /var/, why: "a sort without an order of NaN comes before torch's count" },
   {
     op: /^sinc_?$/,
     what: /second grad/,
@@ -221,13 +253,21 @@ const AT_EDGES: readonly Known[] = [
 
 export const KNOWN: readonly Known[] = [...EVERYWHERE, ...AT_EDGES];
 
-/** Whether all that differs is known; what belongs to edges, only `atEdges`. */
-export function isKnown({ calls }: Pick<Program, "calls">, reasons: readonly string[], atEdges: boolean): boolean {
+/** Whether all that differs is known; what belongs to edges, only `atEdges`. `failed`: torch answers with an error. */
+export function isKnown(
+  { calls, leaves }: Pick<Program, "calls" | "leaves">,
+  reasons: readonly string[],
+  atEdges: boolean,
+  failed = false,
+): boolean {
   const list = atEdges ? KNOWN : EVERYWHERE;
+  const has = (dtypes: RegExp): boolean =>
+    leaves.some(({ dt }) => dtypes.test(dt)) || calls.some((call) => dtypes.test(JSON.stringify(call)));
+  const facts = { short: has(/\bb?f16\b|"half"|bfloat16/), complex: has(/\bc(64|128)\b|\$c|"cfloat"/), failed };
   return calls.some((call) => {
     const name = call.name.split(".").at(-1) as string;
     return reasons.every((reason) =>
-      list.some(({ op, what, where }) => op.test(name) && what.test(reason) && (where?.(call) ?? true)),
+      list.some(({ op, what, where }) => op.test(name) && what.test(reason) && (where?.(call, facts) ?? true)),
     );
   });
 }

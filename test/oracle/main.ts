@@ -192,7 +192,7 @@ async function main(): Promise<number> {
       if (flags.agreeing) addCase(found, `oracle/${seed}`, p, d.answer);
       continue;
     }
-    if (isKnown(p, d.reasons, flags.edges)) {
+    if (isKnown(p, d.reasons, flags.edges, d.answer.err !== undefined)) {
       counts.known++;
       continue;
     }
