@@ -5,7 +5,7 @@
  */
 
 import { float32 } from "../tensor/dtype.ts";
-import { numelOf } from "../tensor/size.ts";
+import { contiguousStrides, numelOf } from "../tensor/size.ts";
 import { drop } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty, emptyWith } from "./allocate.ts";
@@ -45,7 +45,8 @@ class Made {
     return t;
   }
 
-  view(t: Tensor, shape: Ints, strides: Ints, offset = t._offset): Tensor {
+  /** Of elements one after the other, where no strides are given. */
+  view(t: Tensor, shape: Ints, strides: Ints = contiguousStrides(shape), offset = t._offset): Tensor {
     return this.add(asView(t, shape, strides, offset));
   }
 
@@ -53,8 +54,7 @@ class Made {
   copy(t: Tensor, shape: Ints): Tensor {
     const r = this.add(empty(t._shape, t.dtype, t._storage.device));
     transfer(r, t);
-    const v = this.view(r, shape, dense(shape));
-    return v;
+    return this.view(r, shape);
   }
 
   end(): void {
@@ -62,7 +62,6 @@ class Made {
   }
 }
 
-const dense = (shape: Ints): number[] => shape.map((_, d) => numelOf(shape.slice(d + 1)));
 const product = (a: Ints, b: Ints): number[] => a.map((n, d) => n * (b[d] as number));
 const sum = (a: Ints): number => a.reduce((x, y) => x + y, 0);
 
@@ -96,8 +95,8 @@ function around(made: Made, x: Tensor, k: Ints, out: Ints, { start, step, inc }:
   const [n, c] = x._shape as [number, number];
   const sizes = end.map((e, d) => e - (begin[d] as number));
   const shape = [n, c, ...sizes];
-  const rows = dense([n, ...sizes, c]);
-  const strides = hasRows(x) ? [rows[0] as number, 1, ...rows.slice(1, -1)] : dense(shape);
+  const rows = contiguousStrides([n, ...sizes, c]);
+  const strides = hasRows(x) ? [rows[0] as number, 1, ...rows.slice(1, -1)] : contiguousStrides(shape);
   const r = made.add(emptyWith(shape, strides, x.dtype, x._storage.device));
   fill(r, 0);
   const inside = r._offset - sum(product(begin, strides.slice(2)));
@@ -152,7 +151,7 @@ function windowsOf(made: Made, p: Parts, n: number, images: number, row: number,
   return made.view(image, shape, strides, offset);
 }
 
-/** The dimensions of windows in another order: `s` stands for those of taps, `o` for those of outputs. */
+/** The dimensions of windows in another order: "taps" and "outputs" stand for all of theirs. */
 function ordered(made: Made, w: Tensor, dims: number, order: readonly (number | "taps" | "outputs")[]): Tensor {
   const at = (from: number) => Array.from({ length: dims }, (_, d) => from + d);
   const all = order.flatMap((x) => (x === "taps" ? at(3) : x === "outputs" ? at(3 + dims) : [x]));
@@ -179,7 +178,7 @@ export function forward(x: Tensor, w: Tensor, y: Tensor, bias: Tensor | null, gr
   const m = o / groups;
   const rows = hasRows(y);
   const terms = c * numelOf(k);
-  const weights = rows ? withRows(made, w, groups) : made.view(w, [groups, m, terms], dense([groups, m, terms]));
+  const weights = rows ? withRows(made, w, groups) : made.view(w, [groups, m, terms]);
   each(p, !rows && groups > 1 ? groups * m * terms : 0, (...where) => {
     const inner = new Made();
     const windows = windowsOf(inner, p, ...where);
@@ -203,7 +202,7 @@ function byColumns(made: Made, p: Parts, windows: Tensor, w: Tensor, y: Tensor, 
   const shape = [batch, m, columns];
   const inPlace = across !== null && along !== null;
   const c = inPlace ? made.view(y, shape, [across, sc, along]) : made.add(empty(shape, y.dtype, y._storage.device));
-  const whole = inPlace ? y : made.view(c, y._shape, dense(y._shape));
+  const whole = inPlace ? y : made.view(c, y._shape);
   if (bias !== null) transfer(whole, made.view(bias, [1, o, ...out.map(() => 1)], [0, 1, ...out.map(() => 0)]));
   const from = columnsOf(made, windows, batch, terms, columns, groups);
   const filters =
@@ -247,10 +246,10 @@ function byRows(made: Made, p: Parts, windows: Tensor, w: Tensor, y: Tensor, bia
   const start = bias === null ? null : made.view(bias, shape, [m, 0, 1]);
   multiply(PRODUCT, c, from, filters, terms, start, 1, 1);
   if (along !== null) return;
-  const made_ = made.view(c, [groups, images, ...out, m], dense([groups, images, ...out, m]));
+  const products = made.view(c, [groups, images, ...out, m]);
   const all = made.view(y, [images, ...out, groups, m], [sn, ...s, m, 1]);
   const dims = out.length;
-  transfer(all, made.add(permute(made_, [1, ...out.map((_, d) => d + 2), 0, dims + 2])));
+  transfer(all, made.add(permute(products, [1, ...out.map((_, d) => d + 2), 0, dims + 2])));
 }
 
 function rowsOf(made: Made, windows: Tensor, rows: number, terms: number, groups: number): Tensor {
@@ -275,7 +274,7 @@ export function weightGradient(r: Tensor, grad: Tensor, x: Tensor, groups: numbe
   const m = o / groups;
   const rows = hasRows(x);
   const terms = c * numelOf(k);
-  const whole = made.view(r, [groups, m, terms], dense([groups, m, terms]));
+  const whole = made.view(r, [groups, m, terms]);
   const total = rows ? made.add(empty([groups, m, terms], r.dtype, r._storage.device)) : whole;
   const sums = new Sums(total);
   each(p, 0, (...where) => {
@@ -296,7 +295,7 @@ export function weightGradient(r: Tensor, grad: Tensor, x: Tensor, groups: numbe
   });
   sums.end();
   if (rows) {
-    const turned = made.view(total, [o, ...k, c], dense([o, ...k, c]));
+    const turned = made.view(total, [o, ...k, c]);
     transfer(r, made.add(permute(turned, [0, k.length + 1, ...k.map((_, d) => d + 1)])));
   }
   made.end();
@@ -423,5 +422,5 @@ function reversed(
   );
   const whole = denseOf(turned);
   if (whole !== turned) made.add(whole);
-  return made.view(whole, [groups * c, m, ...counts], dense([groups * c, m, ...counts]));
+  return made.view(whole, [groups * c, m, ...counts]);
 }
