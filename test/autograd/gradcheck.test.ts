@@ -4,18 +4,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { loadModel, type Op } from "../../codegen/model/load.ts";
 import * as generated from "../../generated/ops.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
-import { checkGradients, checkSecondOrder, fitsFirst, hasFiniteResults, hasZeroGradients } from "./gradcheck.ts";
-import {
-  type Assignment,
-  assignments,
-  type Call,
-  callOf,
-  DOMAINS,
-  type Fn,
-  Shape,
-  SMOOTH,
-  targetsOf,
-} from "./gradcheck-inputs.ts";
+import { checkGradients, checkSecondOrder, hasZeroGradients } from "./gradcheck.ts";
+import { type Form, finiteCall } from "./gradcheck-calls.ts";
+import { type Assignment, assignments, type Call, type Fn, Shape, targetsOf } from "./gradcheck-inputs.ts";
 
 const functions = generated as unknown as Record<string, Fn | undefined>;
 /** The built file leaves out what nothing of the library calls, as some operators over lists are. */
@@ -37,35 +28,6 @@ const COMPLEX_ONLY = new Set(["view_as_real"]);
 const REFUSAL = /^(notDerivable|noScatterReduceGradient|noDerivative)\(/;
 
 const counts = { operators: 0, formulas: 0, refused: 0, calls: 0, complexCalls: 0, inPlaceCalls: 0 };
-
-interface Form {
-  op: Op;
-  fn: Fn;
-  complex: boolean;
-  /** In place, with the function of the plain form where there is one. */
-  inPlace: boolean;
-  plain: Fn | undefined;
-}
-
-/** The call of an assignment in the first domain where its results are finite; null where it does not apply. */
-function finiteCall({ op, fn, complex, inPlace, plain }: Form, a: Assignment): Call | string | null {
-  let wrong = "its results are not finite in any domain";
-  for (const domain of SMOOTH[op.key] ?? DOMAINS) {
-    const call = callOf(op, fn, a, complex, domain, inPlace);
-    try {
-      if (inPlace && plain !== undefined) {
-        const whole = callOf(op, plain, a, complex, domain, false);
-        if (!fitsFirst(whole.f, whole.inputs, op.inplaceGradOnly !== true)) return null;
-      }
-      if (hasFiniteResults(call.f, call.inputs)) return call;
-    } catch (e) {
-      if (!(e instanceof ZensorError)) throw e;
-      wrong = String(e).split("\n")[0];
-    }
-  }
-  // Not every operator, dtype of operands or option takes complex numbers.
-  return complex ? null : wrong;
-}
 
 function show(a: Assignment): string {
   return Object.entries(a)

@@ -6,17 +6,9 @@ import * as generated from "../../generated/ops.ts";
 import { pushforwardOf } from "../../src/func/jvp.ts";
 import { autograd, func, type Tensor } from "../../src/index.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
-import { type Forward, fitsFirst, hasFiniteResults, type Input, leafOf, weightsLike } from "../autograd/gradcheck.ts";
-import {
-  type Assignment,
-  assignments,
-  type Call,
-  callOf,
-  DOMAINS,
-  type Fn,
-  Shape,
-  SMOOTH,
-} from "../autograd/gradcheck-inputs.ts";
+import { type Forward, type Input, leafOf, weightsLike } from "../autograd/gradcheck.ts";
+import { finiteCall } from "../autograd/gradcheck-calls.ts";
+import { type Assignment, assignments, type Call, type Fn, Shape } from "../autograd/gradcheck-inputs.ts";
 import { difference, differentiable, numbersOf, transposed } from "./tangent-reference.ts";
 
 const functions = generated as unknown as Record<string, Fn | undefined>;
@@ -180,25 +172,6 @@ function checkCall(op: Op, { f, inputs }: Call, small: boolean): string | null {
   }
 }
 
-/** The call of an assignment in the first domain where its results are finite. */
-function finiteCall(op: Op, fn: Fn, a: Assignment, complex: boolean, inPlace: boolean): Call | null {
-  const plain = functions[op.fn];
-  for (const domain of SMOOTH[op.key] ?? DOMAINS) {
-    const call = callOf(op, fn, a, complex, domain, inPlace);
-    try {
-      if (inPlace && plain !== undefined) {
-        const whole = callOf(op, plain, a, complex, domain, false);
-        if (!fitsFirst(whole.f, whole.inputs, op.inplaceGradOnly !== true)) return null;
-      }
-      if (hasFiniteResults(call.f, call.inputs)) return call;
-    } catch (e) {
-      // Not every size goes with what else is given.
-      if (!(e instanceof ZensorError || e instanceof TypeError)) throw e;
-    }
-  }
-  return null;
-}
-
 /** The same arguments with other sizes of tensors, where there is one, or they are of elements in the same places. */
 function resized(op: Op, a: Assignment, sizes: readonly number[]): Assignment | null {
   const shapes = Object.values(a).filter((v) => v instanceof Shape || (Array.isArray(v) && v[0] instanceof Shape));
@@ -213,8 +186,9 @@ function checkForm(op: Op, fn: Fn, complex: boolean, inPlace: boolean): string[]
   const wrong: string[] = [];
   for (const [i, a] of [...list, ...small].entries()) {
     const name = `${inPlace ? "in-place " : ""}${complex ? "complex " : ""}call ${i}`;
-    const call = finiteCall(op, fn, a, complex, inPlace);
-    if (call === null) continue;
+    // Not every size goes with what else is given.
+    const call = finiteCall({ op, fn, complex, inPlace, plain: functions[op.fn] }, a, [ZensorError, TypeError]);
+    if (call === null || typeof call === "string") continue;
     try {
       const what = checkCall(op, call, i >= list.length);
       counts.calls++;
