@@ -142,6 +142,24 @@ for (const dtype of [z.float32, z.float64]) {
     }
   });
 
+  test(`long rows against long columns, ${dtype.name}`, () => {
+    let turn = 0;
+    // The last vector of a row, the last columns of a tile, and every height of one.
+    for (const k of [8 * lanes - 1, 8 * lanes, 8 * lanes + 1, 9 * lanes - 1]) {
+      for (const m of [2, 3, 4, 5, 6, 7, 8, 9, 12, 13, lanes]) {
+        for (const more of [0, 1, 2, 3]) {
+          const out = OUTS[turn % 3] as Lie;
+          const scale = SCALES[(turn >> 1) % 4] as [number, number];
+          if (turn % 2 === 0) check(m, 4 * m + more, k, dtype, ["rows", "columns", out], scale);
+          else check(4 * m + more, m, k, dtype, ["rows", "columns", out], scale);
+          turn += 1;
+        }
+      }
+    }
+    // Columns that no near cache holds, for more rows.
+    for (const m of [2 * lanes + 1, 41, 64, 65]) check(m, 1025, 140, dtype, ["rows", "columns", "rows"], [2, 3]);
+  });
+
   test(`long and thin, over parts of k and rows, ${dtype.name}`, () => {
     const sizes: [number, number, number][] = [
       [2100, 1, 9],

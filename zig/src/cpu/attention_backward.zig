@@ -187,7 +187,10 @@ pub fn Backward(comptime T: type) type {
                 const rows: H.Right = .{ .data = w.packed_rows, .n = width, .k = s.packed_n };
                 H.product(.{ m, n, width }, s.query_rows, keys, w.scores, ld, h.scale, 0);
                 h.masked(s.b, s.head, w.scores, s.i, m, s.key, n);
-                for (0..m) |r| _ = H.powers(w.scores + r * ld, n, s.logs[r]);
+                for (0..m) |r| {
+                    const scores = w.scores + r * ld;
+                    _ = H.powers(scores, H.closed(scores, n), s.logs[r]);
+                }
                 H.product(.{ m, n, deep }, s.grad_rows, values, w.slopes, ld, 1, 0);
                 // Rows of the gradients of values: columns of the powers.
                 const powers: H.Left = .{ .data = w.scores, .row = 1, .column = ld };

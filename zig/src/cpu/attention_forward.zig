@@ -136,7 +136,8 @@ pub fn Forward(comptime T: type) type {
         };
 
         /// Scores become powers; what was added up before is brought to the new greatest score.
-        inline fn row(h: *const H, scores: [*]T, n: usize, out: [*]T, top: *T, sum: *T) void {
+        inline fn row(h: *const H, scores: [*]T, keys: usize, out: [*]T, top: *T, sum: *T) void {
+            const n = H.closed(scores, keys);
             const max = H.greatest(scores, n);
             const higher = if (max > top.*) max else top.*;
             // Nothing was seen yet: all scores are -inf, and their powers zero.

@@ -189,12 +189,18 @@ pub fn Heads(comptime T: type) type {
             const m = s.mask orelse return;
             var line: [key_block]T align(64) = undefined;
             for (0..rows) |i| {
-                const offset = @as(isize, @intCast(first + i)) * m.stride(2) + @as(isize, @intCast(key)) * m.stride(3);
-                const from = shifted(&m, head_address(&m, b, h), offset);
-                convert.load(compute, m.dtype, @ptrCast(&line), from, m.stride(3), n);
+                // Often all queries have one row of the mask.
+                if (i == 0 or m.stride(2) != 0) {
+                    const offset = @as(isize, @intCast(first + i)) * m.stride(2) + @as(isize, @intCast(key)) * m.stride(3);
+                    const from = shifted(&m, head_address(&m, b, h), offset);
+                    convert.load(compute, m.dtype, @ptrCast(&line), from, m.stride(3), n);
+                    if (m.dtype == .bool) for (line[0..n]) |*y| {
+                        y.* = if (y.* == 0) -std.math.inf(T) else 0;
+                    };
+                }
                 const row = scores + i * key_block;
                 if (m.dtype == .bool) {
-                    for (row[0..n], line[0..n]) |*x, y| x.* = if (y == 0) -std.math.inf(T) else x.*;
+                    for (row[0..n], line[0..n]) |*x, y| x.* = if (y == 0) x.* else y;
                 } else for (row[0..n], line[0..n]) |*x, y| {
                     x.* += y;
                 }
@@ -208,19 +214,28 @@ pub fn Heads(comptime T: type) type {
             p[0..lanes].* = x;
         }
 
+        /// Scores of no key behind `n`, up to a whole vector: neither the greatest, nor is their power above zero.
+        pub inline fn closed(p: [*]T, n: usize) usize {
+            const whole = n / lanes * lanes;
+            if (whole == n) return n;
+            const places = std.simd.iota(u32, lanes) < @as(@Vector(lanes, u32), @splat(@intCast(n - whole)));
+            store(p + whole, @select(T, places, load(p + whole), @as(V, @splat(-std.math.inf(T)))));
+            return whole + lanes;
+        }
+
+        /// `n` is a multiple of a vector.
         pub fn greatest(p: [*]const T, n: usize) T {
             var top: V = @splat(-std.math.inf(T));
             var i: usize = 0;
-            while (i + lanes <= n) : (i += lanes) {
+            while (i < n) : (i += lanes) {
                 const x = load(p + i);
                 top = @select(T, x > top, x, top);
             }
-            var max = @reduce(.Max, top);
-            while (i < n) : (i += 1) max = if (p[i] > max) p[i] else max;
-            return max;
+            return @reduce(.Max, top);
         }
 
-        /// Replaces scores by the powers of what they are above `level`, and gives their sum.
+        /// Replaces scores by the powers of what they are above `level`, and gives their sum. `n` is a multiple of a
+        /// vector.
         pub fn powers(p: [*]T, n: usize, level: T) T {
             var sum: [2]V = @splat(@splat(0));
             const l: V = @splat(level);
@@ -230,13 +245,9 @@ pub fn Heads(comptime T: type) type {
                 store(p + i + u * lanes, e);
                 sum[u] += e;
             };
-            while (i < n) : (i += lanes) {
-                var some: [lanes]T = @splat(-std.math.inf(T));
-                const left = @min(lanes, n - i);
-                @memcpy(some[0..left], p[i..][0..left]);
-                const e = vmath.exp(@as(V, some) - l);
-                const all: [lanes]T = e;
-                @memcpy(p[i..][0..left], all[0..left]);
+            if (i < n) {
+                const e = vmath.exp(load(p + i) - l);
+                store(p + i, e);
                 sum[0] += e;
             }
             return @reduce(.Add, sum[0] + sum[1]);

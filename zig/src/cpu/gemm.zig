@@ -5,6 +5,7 @@ const parallel = @import("../core/parallel.zig");
 const kernels = @import("gemm_kernel.zig");
 const plan = @import("gemm_plan.zig");
 const vector = @import("gemm_vector.zig");
+const inner = @import("gemm_inner.zig");
 const direct = @import("gemm_direct.zig").direct;
 const blocked = @import("gemm_blocked.zig").blocked;
 pub const at = kernels.at;
@@ -24,11 +25,8 @@ pub fn gemm(comptime T: type, given: Problem(T)) void {
         p = p.begun();
         return vector.gemv(T, p.m, p.k, p.alpha, p.a, p.rsa, p.csa, p.b, p.rsb, p.beta, p.c, p.rsc);
     }
+    for ([2]Problem(T){ p, p.transposed() }) |q| if (inner.suits(T, &q)) return inner.inner(T, &q);
     if (should_transpose(T, &p)) p = p.transposed();
-    if (is_dots(T, &p)) {
-        p = p.begun();
-        return vector.dots(T, p.m, p.n, p.k, p.alpha, p.a, p.rsa, p.b, p.csb, p.beta, p.c, p.rsc, p.csc);
-    }
     if (is_direct(T, &p)) return direct(T, &p);
     blocked(T, &p);
 }
@@ -74,12 +72,6 @@ fn should_transpose(comptime T: type, p: *const Problem(T)) bool {
     if (p.m <= thin and p.n >= 4 * p.m) return p.rsb == 1 and p.csb != 1;
     if (p.n <= thin and p.m >= 4 * p.n) return p.csa != 1 and p.rsa == 1;
     return p.rsc == 1 and p.csc != 1;
-}
-
-/// A few long columns against long rows: both lie as dot products want them, and tiles would be mostly empty.
-fn is_dots(comptime T: type, p: *const Problem(T)) bool {
-    return p.csa == 1 and p.rsb == 1 and p.csb != 1 and p.n <= Tile(T).few and
-        p.m >= 4 * p.n and p.k >= 8 * Tile(T).lanes;
 }
 
 /// Small or thin: packing A would cost more than it gains.

@@ -53,12 +53,55 @@ fn Panels(comptime T: type) type {
             const step = if (lease != null) s.kc else 8;
             const kc = @min(s.kc, s.p.k - s.k0);
             for (begin..end) |g| {
+                var next: Ahead = if (g + 1 < end) .of(s, (g + 1) * s.group, kc) else .{};
                 var q: usize = 0;
-                while (q < kc) : (q += step) s.do_group(g * s.group, q, @min(step, kc - q), out);
+                while (q < kc) : (q += step) s.do_group(g * s.group, q, @min(step, kc - q), out, &next);
             }
         }
 
-        fn do_group(s: *const Self, j: usize, q: usize, kc: usize, out: [*]T) void {
+        /// The part of B that is packed next: its lines are asked for between tiles, a few each time, since packing
+        /// goes through pieces too short for the processor to see what follows.
+        const Ahead = struct {
+            first: usize = 0,
+            /// Contiguous pieces, bytes from one to the next, and lines of each.
+            pieces: usize = 0,
+            stride: isize = 0,
+            lines: usize = 0,
+            each: usize = 0,
+            piece: usize = 0,
+            line: usize = 0,
+
+            fn of(s: *const Self, j: usize, kc: usize) Ahead {
+                const p = s.p;
+                const w = @min(s.group, p.n - j);
+                const by_rows = p.csb == 1;
+                if (!by_rows and p.rsb != 1) return .{};
+                const pieces, const length, const stride = if (by_rows) .{ kc, w, p.rsb } else .{ w, kc, p.csb };
+                const lines = (length * @sizeOf(T) - 1) / 64 + 1;
+                const tiles = s.strips.count * ((w - 1) / tile.columns + 1);
+                return .{
+                    .first = @intFromPtr(at(p.b, span(s.k0, p.rsb) + span(j, p.csb))),
+                    .pieces = pieces,
+                    .stride = stride * @sizeOf(T),
+                    .lines = lines,
+                    .each = (pieces * lines - 1) / tiles + 1,
+                };
+            }
+
+            inline fn fetch(a: *Ahead) void {
+                for (0..a.each) |_| {
+                    if (a.piece == a.pieces) return;
+                    const address = a.first +% @as(usize, @bitCast(span(a.piece, a.stride))) + 64 * a.line;
+                    @prefetch(@as([*]const u8, @ptrFromInt(address)), .{ .rw = .read, .locality = 2 });
+                    a.line += 1;
+                    if (a.line < a.lines) continue;
+                    a.line = 0;
+                    a.piece += 1;
+                }
+            }
+        };
+
+        fn do_group(s: *const Self, j: usize, q: usize, kc: usize, out: [*]T, next: *Ahead) void {
             const p = s.p;
             const w = @min(s.group, p.n - j);
             s.pack_group(j, w, q, kc, out);
@@ -84,6 +127,7 @@ fn Panels(comptime T: type) type {
                     const hi = @min(tile.columns, w - x);
                     const ldb = std.mem.alignForward(usize, hi, tile.lanes);
                     shared.ldb = @intCast(ldb);
+                    next.fetch();
                     const f = tile.kernel(true, h, ldb / tile.lanes, hi);
                     f(&shared, strip, out + x * kc, at(c, span(x, p.csc)), at(d, span(x, shared.csd)), 0, hi);
                 }

@@ -41,7 +41,7 @@ pub fn Tile(comptime T: type) type {
         /// processor while they are used.
         pub const kc = (if (cfg.lanes == 16) 512 else 256) * 4 / @sizeOf(T);
         /// Rows of A packed in one round: mc x kc should fit in half of a second-level cache.
-        pub const mc = if (cfg.lanes == 16) 48 * rows else 24 * rows;
+        pub const mc = if (cfg.lanes == 16) 48 * rows else 36 * rows;
 
         pub inline fn load(p: [*]const T) V {
             return @as(*align(@alignOf(T)) const V, @ptrCast(p)).*;
@@ -73,8 +73,6 @@ pub fn Tile(comptime T: type) type {
         /// of a vector slowly, gain half of their time.
         const half = lanes / 2;
         const has_half = cfg.lanes == 16;
-        /// Columns that leave the narrowest tile so empty that dot products take less.
-        pub const few = if (has_half) half / 2 else lanes * 3 / 4;
 
         /// The kernel for a tile of `h` rows and `nv` vectors of which columns up to `hi` are stored, A given as a
         /// packed strip of that height or by strides.

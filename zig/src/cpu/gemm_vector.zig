@@ -29,34 +29,25 @@ fn Gemv(comptime T: type) type {
         beta: T,
         y: [*]T,
         incy: isize,
-        /// Columns of X and Y, and the strides between them, for `dots`.
-        n: usize = 1,
-        ldx: isize = 0,
-        ldy: isize = 0,
 
         const Self = @This();
 
         inline fn finish(s: *const Self, i: usize, sum: T) void {
-            s.put(at(s.y, span(i, s.incy)), sum);
-        }
-
-        inline fn put(s: *const Self, p: [*]T, sum: T) void {
+            const p = at(s.y, span(i, s.incy));
             const v = s.alpha * sum;
             p[0] = if (s.beta == 0) v else mul_add(s.beta, p[0], v);
         }
 
-        /// Rows contiguous: dot products with each column of X, which must be contiguous. A few rows at a time meet
-        /// all columns, so that A is read from memory once.
+        /// Rows contiguous: dot products with x, which must be contiguous.
         fn by_rows(s: *const Self, begin: usize, end: usize) void {
             var i = begin;
-            while (i + 4 <= end) : (i += 4) for (0..s.n) |j| s.dot_rows(4, 2, i, j);
-            while (i < end) : (i += 1) for (0..s.n) |j| s.dot_rows(1, 2, i, j);
+            while (i + 4 <= end) : (i += 4) s.dot_rows(4, 2, i);
+            while (i < end) : (i += 1) s.dot_rows(1, 2, i);
         }
 
-        inline fn dot_rows(s: *const Self, comptime h: usize, comptime nv: usize, i: usize, column: usize) void {
+        inline fn dot_rows(s: *const Self, comptime h: usize, comptime nv: usize, i: usize) void {
             const a = at(s.a, span(i, s.rsa));
-            const x = at(s.x, span(column, s.ldx));
-            const shift = span(column, s.ldy);
+            const x = s.x;
             var acc: [h][nv]V = @splat(@splat(@splat(0)));
             var j: usize = 0;
             while (j + nv * lanes <= s.k) : (j += nv * lanes) inline for (0..nv) |u| {
@@ -70,7 +61,7 @@ fn Gemv(comptime T: type) type {
                 inline for (1..nv) |u| total += acc[r][u];
                 var sum: T = @reduce(.Add, total);
                 for (j..s.k) |q| sum = mul_add(at(a, span(r, s.rsa))[q], x[q], sum);
-                s.put(at(s.y, span(i + r, s.incy) + shift), sum);
+                s.finish(i + r, sum);
             }
         }
 
@@ -145,7 +136,7 @@ fn Gemv(comptime T: type) type {
 
         /// One long row: eight accumulators hide the latency of the additions.
         fn dot(s: *const Self) void {
-            s.dot_rows(1, 8, 0, 0);
+            s.dot_rows(1, 8, 0);
         }
     };
 }
@@ -196,40 +187,4 @@ pub fn gemv(
     if (rsa == 1 and m *| k <= cached) return G.by_short_columns(&s, 0, m);
     if (rsa == 1 and m > 1) return parallel.parallel_for(m, grain, @as(*const G, &s), G.by_columns);
     parallel.parallel_for(m, grain, @as(*const G, &s), G.by_elements);
-}
-
-/// C = beta * C + alpha * A * B where B has few columns, and both the rows of A and the columns of B are contiguous.
-pub fn dots(
-    comptime T: type,
-    m: usize,
-    n: usize,
-    k: usize,
-    alpha: T,
-    a: [*]const T,
-    rsa: isize,
-    b: [*]const T,
-    csb: isize,
-    beta: T,
-    c: [*]T,
-    rsc: isize,
-    csc: isize,
-) void {
-    const G = Gemv(T);
-    const s: G = .{
-        .m = m,
-        .k = k,
-        .alpha = alpha,
-        .a = a,
-        .rsa = rsa,
-        .csa = 1,
-        .x = b,
-        .incx = 1,
-        .beta = beta,
-        .y = c,
-        .incy = rsc,
-        .n = n,
-        .ldx = csb,
-        .ldy = csc,
-    };
-    parallel.parallel_for(m, @max(1, task_work / (k *| n)), &s, G.by_rows);
 }
