@@ -323,17 +323,21 @@ fn Work(comptime T: type) type {
                 return parts.pack_panel(T, wide, kc, b, p.x.c, p.x.s[2], out, ldb);
             }
             const runs: Runs = .of(w.st, position, wide);
-            if (runs.longest <= tile.lanes / 2) {
-                w.pack_runs(tile.lanes / 2, &runs, wide, k, kc, out, ldb);
-            } else if (runs.longest <= tile.lanes) {
-                w.pack_runs(tile.lanes, &runs, wide, k, kc, out, ldb);
-            } else w.pack_runs(tile.columns, &runs, wide, k, kc, out, ldb);
+            inline for ([_]usize{ tile.lanes / 2, tile.lanes, tile.columns }) |width| if (runs.longest <= width) {
+                // A loop over one or two runs would take longer than what they move.
+                return switch (runs.count) {
+                    1 => w.pack_runs(width, 1, &runs, wide, k, kc, out, ldb),
+                    2 => w.pack_runs(width, 2, &runs, wide, k, kc, out, ldb),
+                    else => w.pack_runs(width, null, &runs, wide, k, kc, out, ldb),
+                };
+            };
         }
 
         /// Each run moves as one vector, which may run over its end: what follows is written after it.
         fn pack_runs(
             w: *const Self,
             comptime width: usize,
+            comptime count: ?usize,
             runs: *const Runs,
             wide: usize,
             k: usize,
@@ -341,18 +345,18 @@ fn Work(comptime T: type) type {
             out: [*]T,
             ldb: usize,
         ) void {
-            const V = @Vector(width, T);
             const taps = w.offsets.len;
+            const from_places = runs.from[0 .. count orelse runs.count];
+            const to_places = runs.to[0 .. count orelse runs.count];
             var c = k / taps;
             var t = k % taps;
             var channel = w.staged + c * w.st.channel;
             for (0..kc) |i| {
                 const from = channel + w.offsets[t];
                 const to = out + i * ldb;
-                for (runs.from[0..runs.count], runs.to[0..runs.count]) |f, o| {
-                    const run: *align(@alignOf(T)) const V = @ptrCast(from + f);
-                    @as(*align(@alignOf(T)) V, @ptrCast(to + o)).* = run.*;
-                }
+                if (count) |n| {
+                    inline for (from_places[0..n], to_places[0..n]) |f, o| move(width, from + f, to + o);
+                } else for (from_places, to_places) |f, o| move(width, from + f, to + o);
                 if (wide < ldb) tile.store(to + wide, @splat(0));
                 t += 1;
                 if (t == taps) {
@@ -361,6 +365,10 @@ fn Work(comptime T: type) type {
                     channel += w.st.channel;
                 }
             }
+        }
+
+        inline fn move(comptime width: usize, from: [*]const T, to: [*]T) void {
+            to[0..width].* = from[0..width].*;
         }
     };
 }

@@ -136,37 +136,59 @@ pub const Stage = struct {
                 continue;
             }
             const from = at(plane, d * x.s[0]);
-            for (0..s.rows_in) |r| {
-                if (!s.is_read(1, r)) continue;
-                const h = span(row * t.step[1] + r, 1) + t.low(1);
-                const line = out + r * s.pitch;
-                if (h < 0 or h >= span(x.size[1], 1)) {
-                    @memset(line[0..s.pitch], 0);
-                } else s.fill_row(T, at(from, h * x.s[1]), x.s[2], x.size[2], line);
+            for (0..s.phases) |p| {
+                if (s.is_read(2, p)) s.fill_phase(T, x, from, row, p, out);
             }
         }
     }
 
-    fn fill_row(s: *const Stage, comptime T: type, from: [*]const T, stride: isize, size: usize, to: [*]T) void {
-        const step = s.taps.step[2];
-        for (0..s.phases) |p| {
-            if (!s.is_read(2, p)) continue;
-            const out = to[p * s.width ..][0..s.width];
-            const start = s.taps.low(2) + span(p, 1);
-            // Columns j with 0 <= start + j * step < size.
-            const lo = if (start >= 0) 0 else @min(s.width, (@abs(start) - 1) / step + 1);
-            const left = span(size, 1) - start;
-            const hi = if (left <= 0) lo else @max(lo, @min(s.width, (@as(usize, @intCast(left)) - 1) / step + 1));
-            @memset(out[0..lo], 0);
-            const gap = span(step, stride);
-            const first = at(from, start *% stride +% span(lo, gap));
+    /// The columns of one phase, of all rows.
+    fn fill_phase(
+        s: *const Stage,
+        comptime T: type,
+        x: *const Image(T),
+        from: [*]const T,
+        row: usize,
+        phase: usize,
+        to: [*]T,
+    ) void {
+        const t = s.taps;
+        const step, const stride = .{ t.step[2], x.s[2] };
+        const start = t.low(2) + span(phase, 1);
+        // Columns j with 0 <= start + j * step < size.
+        const lo = if (start >= 0) 0 else @min(s.width, (@abs(start) - 1) / step + 1);
+        const left = span(x.size[2], 1) - start;
+        const hi = if (left <= 0) lo else @max(lo, @min(s.width, (@as(usize, @intCast(left)) - 1) / step + 1));
+        const gap = span(step, stride);
+        const first = start *% stride +% span(lo, gap);
+        const top = span(row * t.step[1], 1) + t.low(1);
+        for (0..s.rows_in) |r| {
+            if (!s.is_read(1, r)) continue;
+            const h = top + span(r, 1);
+            const line = to + r * s.pitch + phase * s.width;
+            if (h < 0 or h >= span(x.size[1], 1)) {
+                @memset(line[0..s.width], 0);
+                continue;
+            }
+            const source = at(from, h * x.s[1] +% first);
+            for (line[0..lo]) |*o| o.* = 0;
             if (gap == 1) {
-                @memcpy(out[lo..hi], first[0 .. hi - lo]);
-            } else for (out[lo..hi], 0..) |*o, j| o.* = at(first, span(j, gap))[0];
-            @memset(out[hi..], 0);
+                copy(T, line + lo, source, hi - lo);
+            } else for (line[lo..hi], 0..) |*o, j| o.* = at(source, span(j, gap))[0];
+            for (line[hi..s.width]) |*o| o.* = 0;
         }
     }
 };
+
+/// Rows are often as short as a vector, for which a call would take longer than the copy.
+inline fn copy(comptime T: type, to: [*]T, from: [*]const T, n: usize) void {
+    const V = @Vector(32 / @sizeOf(T), T);
+    const w = @typeInfo(V).vector.len;
+    if (n < w or n > 8 * w) return @memcpy(to[0..n], from[0..n]);
+    var i: usize = 0;
+    while (i + w <= n) : (i += w) to[i..][0..w].* = from[i..][0..w].*;
+    to[n - w ..][0..w].* = from[n - w ..][0..w].*;
+}
 
 /// Runs of neighbours among some positions of a band, which lie row by row.
 pub const Runs = struct {

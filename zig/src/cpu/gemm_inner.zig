@@ -58,7 +58,8 @@ fn Inner(comptime T: type) type {
                 const gap = p.csb - @as(isize, @intCast(p.k));
                 const first = @intFromPtr(at(p.b, span(column, p.csb)));
                 // Columns that lie apart are other lines.
-                if (gap < 0 or gap > line or column + 2 * wide > p.n) return .{ .at = first, .step = 0, .part_size = 0 };
+                const apart = gap < 0 or gap > line;
+                if (apart or column + 2 * wide > p.n) return .{ .at = first, .step = 0, .part_size = 0 };
                 const size = wide * @as(usize, @intCast(p.csb)) * @sizeOf(T);
                 const part_size = size / s.strips.count;
                 return .{ .at = first + size, .step = part_size / (p.k / lanes), .part_size = part_size };
