@@ -12,6 +12,7 @@ import { take } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { DISPOSED, requireKept } from "../tensor/storage.ts";
+import { dropGrad } from "../tensor/temporaries.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
 import { edgeOf, gradFnOf, retainIn } from "./history.ts";
@@ -262,7 +263,7 @@ export function memberOf(name: string): unknown {
 
 function setGrad(t: Tensor, value: Tensor | null): void {
   if (value === null || value === undefined) {
-    t._grad = null;
+    dropGrad(t);
     return;
   }
   if (!(value instanceof Tensor)) throw texts.badGradAssigned(undefined, typeof value);
@@ -270,6 +271,7 @@ function setGrad(t: Tensor, value: Tensor | null): void {
   if (value.dtype !== t.dtype) throw texts.gradOfWrongDtype(undefined, value.dtype.cppName, t.dtype.scalarType);
   if (!sameSizes(value._shape, t._shape)) throw texts.gradOfWrongShape(undefined, value._shape, t._shape);
   if (value.device !== t.device) throw texts.gradOnWrongDevice(undefined, value.device.type, t.device.type);
+  if (value !== t._grad) dropGrad(t);
   t._grad = take(value);
 }
 

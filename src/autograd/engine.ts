@@ -390,6 +390,8 @@ function accumulate(leaf: Tensor, grad: Tensor, sole: boolean): boolean {
   if (old === null) {
     const first = G.firstGradient(leaf, grad, sole && isPlain(grad));
     leaf._grad = take(first);
+    const isOwn = !gradMode.enabled && (first !== grad || sole);
+    if (leaf._extra !== null) leaf._extra.ownGrad = isOwn ? first : null;
     return first === grad;
   }
   if (gradMode.enabled) leaf._grad = take(G.accumulate(old, grad, false));

@@ -11,6 +11,7 @@ import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDTyp
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { tellMissingMembers } from "../tensor/missing.ts";
 import { noteUse, take } from "../tensor/scope-state.ts";
+import { dropGrad } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { invoke } from "./calling.ts";
@@ -297,7 +298,7 @@ export class Module {
     const drop = typeof options === "boolean" ? options : (options.setToNone ?? true);
     for (const p of this.parameters()) {
       if (p._grad === null) continue;
-      if (drop) p._grad = null;
+      if (drop) dropGrad(p);
       else p._grad = p._grad.detach().zero_();
     }
   }

@@ -12,7 +12,7 @@ import { inOrder } from "../tensor/checks.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { getDefaultDtype } from "../tensor/dtype.ts";
 import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
-import { tidy } from "../tensor/temporaries.ts";
+import { gradOf, tidy } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { notIterable, typeName } from "../tensor/type-name.ts";
 import { FUNCTIONS } from "./signatures.ts";
@@ -55,7 +55,7 @@ function listOf(parameters: unknown): Tensor[] {
   return list;
 }
 
-const gradsOf = (list: readonly Tensor[]): Tensor[] => list.flatMap((p) => (p.grad === null ? [] : [p.grad]));
+const gradsOf = (list: readonly Tensor[]): Tensor[] => list.flatMap((p) => gradOf(p) ?? []);
 
 /** Lists of one device and dtype, in the order in which those come. */
 function grouped(list: readonly Tensor[]): Tensor[][] {

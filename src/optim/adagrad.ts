@@ -6,6 +6,7 @@ import { installChecks } from "../tensor/checks.ts";
 import { Complex, scalarToNumber } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
+import { gradOf } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { numberOf } from "./lists.ts";
@@ -120,7 +121,7 @@ export class Adagrad extends Optimizer {
   }
 
   private _plan(given: ParamGroup): Plan {
-    const params = given.params.filter((p) => p.grad !== null);
+    const params = given.params.filter((p) => p._grad !== null);
     const [first] = params;
     if (first === undefined) return null;
     const group = withNumbers(given, NUMBERS);
@@ -135,7 +136,7 @@ export class Adagrad extends Optimizer {
       fresh.set(p, made);
       return made;
     });
-    const grads = params.map((p) => p.grad as Tensor);
+    const grads = params.map((p) => gradOf(p) as Tensor);
     const sums = states.map((s): Tensor => s.sum);
     const steps = states.map((s): Tensor => s.step);
     const lists = { params, grads, states: { sum: sums }, steps };

@@ -6,6 +6,7 @@ import { installChecks } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
+import { gradOf } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { numberOf } from "./lists.ts";
@@ -162,7 +163,7 @@ export class Adam extends Optimizer {
   }
 
   private _plan(given: ParamGroup): Plan {
-    const params = given.params.filter((p) => p.grad !== null);
+    const params = given.params.filter((p) => p._grad !== null);
     if (params.length === 0) return null;
     const group = withNumbers(given, NUMBERS);
     checkForeach(group.foreach, group.differentiable);
@@ -183,7 +184,7 @@ export class Adam extends Optimizer {
     const list = (key: string): Tensor[] => states.map((state) => state[key]);
     const lists = {
       params,
-      grads: params.map((p) => p.grad as Tensor),
+      grads: params.map((p) => gradOf(p) as Tensor),
       states: {
         exp_avg: list("exp_avg"),
         exp_avg_sq: list("exp_avg_sq"),

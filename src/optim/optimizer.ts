@@ -6,6 +6,7 @@ import { HookList, type RemovableHandle } from "../nn/hooks.ts";
 import { checkedArguments, inOrder, installChecks, isDict, namedArguments } from "../tensor/checks.ts";
 import { DisposedError, NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { DISPOSED } from "../tensor/storage.ts";
+import { dropGrad, gradOf } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { detachInPlace } from "./gradients.ts";
 import {
@@ -49,7 +50,7 @@ function whatWasDisposed(optimizer: Optimizer, error: unknown): unknown {
     for (const [i, p] of params.entries()) {
       const of = `parameter ${i} of group ${at}`;
       if (isDisposed(p)) return new DisposedError(`${name}: ${of} was disposed`);
-      if (isDisposed(p.grad)) return new DisposedError(`${name}: the gradient of ${of} was disposed`);
+      if (isDisposed(p._grad)) return new DisposedError(`${name}: the gradient of ${of} was disposed`);
       for (const [key, value] of Object.entries(optimizer.state.get(p) ?? {})) {
         if (isDisposed(value)) return new DisposedError(`${name}: the state \`${key}\` of ${of} was disposed`);
       }
@@ -198,9 +199,9 @@ export abstract class Optimizer {
     const kept: Tensor[] = [];
     for (const { params } of this.paramGroups) {
       for (const p of params) {
-        if (p.grad === null) continue;
-        if (setToNone) p.grad = null;
-        else kept.push(detachInPlace(p.grad));
+        if (p._grad === null) continue;
+        if (setToNone) dropGrad(p);
+        else kept.push(detachInPlace(gradOf(p) as Tensor));
       }
     }
     if (kept.length > 0) _foreach_zero_(kept);

@@ -5,6 +5,7 @@ import { _fused_rmsprop_ } from "../../generated/ops.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import { take } from "../tensor/scope-state.ts";
+import { gradOf } from "../tensor/temporaries.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
 import { numberOf } from "./lists.ts";
@@ -122,7 +123,7 @@ export class RMSprop extends Optimizer {
   }
 
   private _plan(given: ParamGroup): Plan {
-    const params = given.params.filter((p) => p.grad !== null);
+    const params = given.params.filter((p) => p._grad !== null);
     if (params.length === 0) return null;
     const group = withNumbers(given, NUMBERS);
     const { lr, alpha, eps, weight_decay, momentum, centered, maximize, differentiable, capturable } = group;
@@ -135,7 +136,7 @@ export class RMSprop extends Optimizer {
       fresh.set(p, made);
       return made;
     });
-    const grads = params.map((p) => p.grad as Tensor);
+    const grads = params.map((p) => gradOf(p) as Tensor);
     const list = (key: string, there: boolean): Tensor[] => (there ? states.map((s) => s[key]) : []);
     const s = list("square_avg", true);
     const b = list("momentum_buffer", momentum > 0);

@@ -5,6 +5,7 @@ import { emptyLike } from "../dispatch/allocate.ts";
 import { installChecks } from "../tensor/checks.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
+import { gradOf } from "../tensor/temporaries.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { type ParamGroup, type Params, setDefaults } from "./groups.ts";
@@ -103,7 +104,7 @@ export class SGD extends Optimizer {
   }
 
   private _plan(given: ParamGroup): Plan {
-    const params = given.params.filter((p) => p.grad !== null);
+    const params = given.params.filter((p) => p._grad !== null);
     const [first] = params;
     if (first === undefined) return null;
     const group = withNumbers(given, NUMBERS);
@@ -148,7 +149,7 @@ function planOf(
   buffers: readonly Tensor[] | null,
   isFirst: boolean,
 ): () => readonly Tensor[] | null {
-  const grads = params.map((p) => p.grad as Tensor);
+  const grads = params.map((p) => gradOf(p) as Tensor);
   const { lr, momentum, dampening, weight_decay, nesterov, maximize, differentiable } = group;
   const states: Record<string, readonly Tensor[]> = buffers === null ? {} : { momentum_buffer: buffers };
   const lists = { params, grads, states, steps: [] };

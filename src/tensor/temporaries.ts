@@ -9,6 +9,7 @@
 import { attention, TAKERS } from "../ffi/attention.ts";
 import { type Scoped, scopeState, walker } from "./scope-state.ts";
 import type { Storage } from "./storage.ts";
+import type { Tensor } from "./tensor.ts";
 
 export { beforeCollections, collectReleased, MOST_RELEASED, released } from "../ffi/memory.ts";
 
@@ -117,6 +118,24 @@ export function drop(t: Scoped): void {
   if (!giving.enabled || (attention.bits & TAKERS) !== 0) return;
   leaveScope(t);
   giveUp(t._storage);
+}
+
+/**
+ * The gradient of a tensor, for code that gives the object to operators and to nobody else. Whoever takes operators
+ * gets it, too.
+ */
+export const gradOf = (t: Tensor): Tensor | null =>
+  (attention.bits & TAKERS) === 0 && t._gradFn === null ? t._grad : t.grad;
+
+/** Takes the gradient of a tensor away; its bytes go back at once when nobody outside has had the object. */
+export function dropGrad(t: Tensor): void {
+  const grad = t._grad;
+  t._grad = null;
+  const extra = t._extra;
+  if (extra === null || extra.ownGrad === null) return;
+  const own = extra.ownGrad;
+  extra.ownGrad = null;
+  if (own === grad) drop(own);
 }
 
 /** The same for what was copied where `original` could not be used as it is. */

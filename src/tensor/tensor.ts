@@ -52,8 +52,8 @@ export interface AutogradExtra {
   hooks: Map<number, (grad: Tensor) => Tensor | null | undefined | void> | null;
   postHooks: Map<number, (leaf: Tensor) => void> | null;
   accumulate: GradientNode | null;
-  /** Replays this view on its base where plain strides cannot (another dtype, the conjugate bit). */
-  replay: Replay | null;
+  /** Replays this view where strides cannot (another dtype, the conjugate bit). */ replay: Replay | null;
+  /** Its gradient, while nobody outside of the library has had the object. */ ownGrad: Tensor | null;
 }
 
 /** Behaviour that higher rooms have. */
@@ -295,6 +295,7 @@ export class Tensor {
     if (this._grad === null && this._gradFn !== null && !(this._extra?.retainGrad ?? false)) {
       late.nonLeafGradWarning(this);
     }
+    if (this._extra !== null) this._extra.ownGrad = null;
     return this._grad;
   }
   set grad(value: Tensor | null) {
@@ -413,7 +414,7 @@ export class Tensor {
 export function extraOf(t: Tensor): AutogradExtra {
   let extra = t._extra;
   if (extra === null) {
-    extra = { retainGrad: false, hooks: null, postHooks: null, accumulate: null, replay: null };
+    extra = { retainGrad: false, hooks: null, postHooks: null, accumulate: null, replay: null, ownGrad: null };
     t._extra = extra;
   }
   return extra;

@@ -156,6 +156,15 @@ for (const dtype of [z.float32, z.float64]) {
         }
       }
     }
+    // Every start with every scale, both ways round.
+    for (const scale of SCALES) {
+      for (const out of OUTS) {
+        for (const n of [17, 18, 19, 20, 21]) {
+          check(4, n, 9 * lanes - 1, dtype, ["rows", "columns", out], scale);
+          check(n, 4, 9 * lanes - 1, dtype, ["rows", "columns", out], scale);
+        }
+      }
+    }
     // Columns that no near cache holds, for more rows.
     for (const m of [2 * lanes + 1, 41, 64, 65]) check(m, 1025, 140, dtype, ["rows", "columns", "rows"], [2, 3]);
   });

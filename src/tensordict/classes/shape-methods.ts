@@ -3,6 +3,7 @@
 import { Buffer } from "../../nn/parameter.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
+import { dropGrad } from "../../tensor/temporaries.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath } from "../core/keys.ts";
 import { settings } from "../core/settings.ts";
@@ -373,9 +374,9 @@ export abstract class ShapeMethods<in out S = Schema> extends Collection<S> {
    */
   zeroGrad(setToNone = true): this {
     for (const [, t] of tensorsOf(this._td)) {
-      if (t.grad === null) continue;
-      if (setToNone) t.grad = null;
-      else t.grad.zero_();
+      if (t._grad === null) continue;
+      if (setToNone) dropGrad(t);
+      else t._grad.zero_();
     }
     return this;
   }

@@ -191,7 +191,8 @@ pub fn Heads(comptime T: type) type {
             for (0..rows) |i| {
                 // Often all queries have one row of the mask.
                 if (i == 0 or m.stride(2) != 0) {
-                    const offset = @as(isize, @intCast(first + i)) * m.stride(2) + @as(isize, @intCast(key)) * m.stride(3);
+                    const rows_before: isize, const keys_before: isize = .{ @intCast(first + i), @intCast(key) };
+                    const offset = rows_before * m.stride(2) + keys_before * m.stride(3);
                     const from = shifted(&m, head_address(&m, b, h), offset);
                     convert.load(compute, m.dtype, @ptrCast(&line), from, m.stride(3), n);
                     if (m.dtype == .bool) for (line[0..n]) |*y| {

@@ -68,9 +68,11 @@ fn random_dim(r: std.Random) usize {
 
 /// One product; the elements of C's buffer that are not C must keep their value.
 fn check(comptime T: type, r: std.Random, m: usize, n: usize, k: usize) !void {
+    return check_laid(T, r, m, n, k, .random(r, m, k, true), .random(r, k, n, true));
+}
+
+fn check_laid(comptime T: type, r: std.Random, m: usize, n: usize, k: usize, ma: Matrix, mb: Matrix) !void {
     const gpa = testing.allocator;
-    const ma: Matrix = .random(r, m, k, true);
-    const mb: Matrix = .random(r, k, n, true);
     const mc: Matrix = .random(r, m, n, false);
     const a = try gpa.alloc(T, ma.size);
     defer gpa.free(a);
@@ -163,6 +165,20 @@ test "long and thin, and more than one block in each direction" {
     for (shapes) |s| {
         try check(f32, r, s[0], s[1], s[2]);
         try check(f64, r, s[0], s[1], s[2]);
+    }
+}
+
+test "a few long rows against long columns" {
+    var rng: std.Random.DefaultPrng = .init(5);
+    const r = rng.random();
+    for (0..400) |i| {
+        const m, const n, const k = .{ 2 + i % 8, 40 + i % 5, 150 + i % 9 };
+        const gap = i % 3;
+        const left: isize, const right: isize = .{ @intCast(k + gap), @intCast(k + 2 - gap) };
+        const a: Matrix = .{ .rows = m, .cols = k, .rs = left, .cs = 1, .origin = 0, .size = m * (k + gap) };
+        const b: Matrix = .{ .rows = k, .cols = n, .rs = 1, .cs = right, .origin = 0, .size = n * (k + 2 - gap) };
+        try check_laid(f32, r, m, n, k, a, b);
+        try check_laid(f64, r, m, n, k, a, b);
     }
 }
 
