@@ -2,7 +2,7 @@
 import * as texts from "../../generated/texts.ts";
 import { inOrder, isDict } from "../tensor/checks.ts";
 import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/modes.ts";
-import { type Scoped, scopeState, tensorsIn, tensorsOf } from "../tensor/scope-state.ts";
+import { addFields, type Scoped, scopeState, tensorsIn } from "../tensor/scope-state.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
 import { collectReleased, MOST_RELEASED, released } from "../tensor/temporaries.ts";
@@ -26,7 +26,12 @@ class OpenScope implements ScopeGuard {
   private readonly kept = new Set<Scoped>();
   private readonly entry = scopes.hold(this.made, "scope");
   private readonly leftBefore = scopeState.left;
+  private readonly calledAround = scopeState.called;
   private open = scopeState.open.push(this.made) > 0;
+
+  constructor() {
+    scopeState.called = new Set();
+  }
 
   keep<T>(value: T): T {
     for (const t of tensorsIn(value)) this.kept.add(t);
@@ -39,14 +44,18 @@ class OpenScope implements ScopeGuard {
     this.open = false;
     scopeState.open.splice(scopeState.open.lastIndexOf(this.made), 1);
     // A cache of keys and values, a running mean in an array: what a module has it will use again.
-    for (const module of scopeState.called) for (const t of tensorsOf(module)) this.kept.add(t);
+    const { called } = scopeState;
+    addFields(called, this.kept);
+    scopeState.called = this.calledAround;
     // Which task made what is not known: all is left to the collector.
     if (!scopes.end(this.entry)) refuseOverlap("scope");
     const left = freeUnclaimed(this.made, this.kept);
     // What survives belongs to the scope around this one.
     const around = scopeState.made;
-    if (around === null) scopeState.called.clear();
-    else for (const t of left) around.push(t);
+    if (around !== null) {
+      for (const t of left) around.push(t);
+      for (const module of called) this.calledAround.add(module);
+    }
     released.bytes += scopeState.left - this.leftBefore;
     if (released.bytes > MOST_RELEASED) collectReleased(false);
   }

@@ -34,8 +34,10 @@ function pairProduct(a: Tensor, b: Tensor, sum: readonly number[]): Tensor {
       else if (r) other.push(d);
     } else (l && r ? kinds.both : l ? kinds.left : kinds.right).push(d);
   });
-  const [left, right] = [sumAway(a, alone), sumAway(b, other)];
   const { both, left: lo, right: ro, summed } = kinds;
+  // As torch does: the other way round the result already lies in its order.
+  if (lo.length > 0 && ro.length > 0 && Math.max(...ro) < Math.min(...lo)) return pairProduct(b, a, sum);
+  const [left, right] = [sumAway(a, alone), sumAway(b, other)];
   // What both have long, or neither, stands in each group once.
   const ones = a._shape.flatMap((_, d) => (sum.includes(d) && !summed.includes(d) ? [d] : []));
   const shape = [...sizesAt(left, both), ...sizesAt(left, lo), ...sizesAt(right, ro), ...ones.map(() => 1)];

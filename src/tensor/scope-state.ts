@@ -18,8 +18,8 @@ export const scopeState: {
   left: number;
   /** Tensors that something outside of all scopes has taken: a gradient, a module, a dictionary. */
   readonly taken: WeakSet<Scoped>;
-  /** Modules that were used in the scopes that are open. */
-  readonly called: Set<object>;
+  /** Modules that were used in the innermost scope. */
+  called: Set<object>;
 } = { made: null, open: [], left: 0, taken: new WeakSet(), called: new Set() };
 
 /** Bytes that tensors of open scopes have when a collection comes: those that were made first. */
@@ -82,16 +82,31 @@ export function noteUse<T>(value: T, module: object): T {
 /** Set by the module that knows the class. */
 export const walker: { isTensor: (x: unknown) => x is Scoped } = { isTensor: (_): _ is Scoped => false };
 
-/** All tensors that properties of an object lead to, whatever else it is. */
-export function tensorsOf(holder: object): Set<Scoped> {
-  return tensorsIn(Reflect.ownKeys(holder).map((key) => propertyOf(holder, key)));
+/** What a module has registered was taken when it was. */
+const REGISTERED = "_registers";
+
+/** Adds all tensors that fields of modules lead to, but for what they have registered. */
+export function addFields(modules: Iterable<object>, found: Set<Scoped>): void {
+  const open: unknown[] = [];
+  for (const module of modules) {
+    for (const key of Reflect.ownKeys(module)) {
+      const value = key === REGISTERED ? null : propertyOf(module, key);
+      // Mostly there are numbers, and other modules, which are functions.
+      if (typeof value === "object" && value !== null) open.push(value);
+    }
+  }
+  if (open.length > 0) follow(open, found);
 }
 
 /** All tensors that a value leads to: through arrays, maps, sets and the properties of objects. */
 export function tensorsIn(value: unknown): Set<Scoped> {
   const found = new Set<Scoped>();
+  follow([value], found);
+  return found;
+}
+
+function follow(open: unknown[], found: Set<Scoped>): void {
   const seen = new Set<unknown>();
-  const open: unknown[] = [value];
   while (open.length > 0) {
     const x = open.pop();
     if (typeof x !== "object" || x === null || seen.has(x) || ArrayBuffer.isView(x)) continue;
@@ -105,7 +120,6 @@ export function tensorsIn(value: unknown): Set<Scoped> {
       for (const inner of x) open.push(inner);
     } else for (const key of Reflect.ownKeys(x)) open.push(propertyOf(x, key));
   }
-  return found;
 }
 
 /** A property's value; what a getter would compute is nobody's possession. */

@@ -45,7 +45,6 @@ const EVERYWHERE: readonly Known[] = [
     why: "no dimensions are all of them, but torch's gradient counts one element",
   },
   { op: /^meshgrid$/, what: /Expected 0D or 1D tensor/, why: "torch prints the elements of the tensor, not its sizes" },
-  { op: /^einsum$/, what: /strides/, why: "torch multiplies some pairs the other way round" },
   {
     op: /^conv_transpose\dd$/,
     what: /Output size is too small/,
