@@ -108,6 +108,19 @@ function checkRows(indices: Tensor, rows: number, slow: boolean): void {
   throw texts.bagRow("embedding_bag", at, row, rows);
 }
 
+/** The kernel looks at each index itself; which one it was, and torch's words for it, matter when it has refused. */
+function rowsOf(weight: Tensor, indices: Tensor, scale: boolean, slow: boolean): Tensor {
+  const check = (): void => checkRows(indices, weight._shape[0] as number, slow);
+  // A GPU says so later, and of another operator.
+  if (indices.device.type !== "cpu") check();
+  try {
+    return O._embedding(weight, indices, -1, scale);
+  } catch (error) {
+    check();
+    throw error;
+  }
+}
+
 function bagsOf(input: Tensor, offsets: Tensor | null, weights: Tensor | null, withLast: boolean): Bags {
   if (offsets === null) {
     const [count, length] = input._shape as [number, number];
@@ -180,10 +193,9 @@ export function embeddingBag(
   if (withLast && offsets?._numel === 0) throw texts.lastOffsetMissing(op);
   const bags = bagsOf(input, offsets, weights, withLast);
   const slow = mode === "max" || weight.dtype === float64 || padding !== null;
-  checkRows(bags.indices, count, slow);
   // One for each position, whether it names the padding: such rows do not count.
   const skipped = row < 0 ? null : bags.indices.eq(row).unsqueeze(1);
-  const rows = O._embedding(weight, bags.indices, -1, scale);
+  const rows = rowsOf(weight, bags.indices, scale, slow);
   if (mode === "max") return largest(rows, bags, skipped);
   const weighted = bags.weights === null ? rows : rows.mul(bags.weights.unsqueeze(1));
   const given = skipped === null ? weighted : weighted.maskedFill(skipped, 0);

@@ -495,5 +495,5 @@ describe("hostile files", () => {
         touchIfRead(path);
       }
     }
-  }, 30_000);
+  }, 120_000);
 });
