@@ -2,7 +2,7 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { requiresGrad } from "../dispatch/mode.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { batchOf } from "../tensor/batched.ts";
 import { float64 } from "../tensor/dtype.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
@@ -17,6 +17,7 @@ import {
   standardized,
   wideDtype,
 } from "./formulas-normalization.ts";
+import { requireReal } from "./tracking.ts";
 
 type Optional = Tensor | null;
 
@@ -139,7 +140,11 @@ export function groupNorm(input: Tensor, groups: number, weight: Optional, bias:
     const fits = t === null || (t.ndim === 1 && t._numel === channels);
     if (!fits) throw texts.parameterOfChannels("group_norm", name, t._shape, input._shape);
   }
-  if (input._numel === 0 && input.dtype.category !== 2) return O.empty_like(input, null, null, false, null);
+  if (input._numel === 0 && input.dtype.category !== 2) {
+    const recorded = gradMode.enabled && [input, weight, bias].some((t) => t !== null && requiresGrad(t));
+    if (recorded) requireReal("native_group_norm", input);
+    return O.empty_like(input, null, null, false, null);
+  }
   if (served(input, weight, bias)) return O.native_group_norm(input, weight, bias, groups, eps)[0];
   requireFloating(input, "GroupNormKernelImpl");
   const plan = groupPlan(input, groups);

@@ -167,6 +167,12 @@ describe("embeddingBag", () => {
       }
     }
   });
+  test("names the first row that there is not", () => {
+    const call = (mode: string) => () => F.embeddingBag(indices(1, 9, -2), weight(), indices(0), { mode } as Any);
+    const rows = weight().shape[0];
+    expect(refusal(call("sum"))).toBe(`Index 1 of input takes value 9 which is not in the valid range [0, ${rows})`);
+    expect(refusal(call("max"))).toContain("Expected idx >= 0 && idx < num_embeddings but found idx to be 9");
+  });
   test("has no bags without offsets", () => {
     for (const mode of ["sum", "mean", "max"]) {
       const bags = (input: Tensor, offsets: Tensor, includeLastOffset = false) =>
@@ -182,4 +188,11 @@ describe("embeddingBag", () => {
     F.embeddingBag(indices(), table, indices()).sum().backward();
     expect(table.grad?.abs().sum().item()).toBe(0);
   });
+});
+
+test("a group of complex numbers has no gradient, not even of no elements", () => {
+  const weight = ones(4, { dtype: "complex64", requiresGrad: true });
+  const none = zeros(0, 4, 1, { dtype: "complex64" });
+  expect(F.groupNorm(none, 1, weight.detach()).shape).toEqual(none.shape);
+  expect(() => F.groupNorm(none, 1, weight)).toThrow("native_group_norm does not support automatic differentiation");
 });

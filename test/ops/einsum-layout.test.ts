@@ -1,5 +1,5 @@
-// In which order the elements of `einsum`'s result lie: as its product of matrices gives them, the other way round where
-// that is the order asked for. PyTorch 2.15's.
+// In which order the elements of a result of `einsum` lie: as its product of matrices gives them, the other way round
+// where that is the order asked for. PyTorch 2.15's.
 import { expect, test } from "bun:test";
 import { einsum, ones } from "../../src/index.ts";
 
