@@ -14,7 +14,7 @@ import { FLIPPED } from "./formats-readers.ts";
 
 const [kind = "", name = "", room = "", from = "0", to = "0"] = process.argv.slice(2);
 /** So much time and memory beside the file's own may a small file take. */
-const LIMIT_MS = Number(process.env.ZENSOR_ATTACK_LIMIT_MS ?? 2500);
+const LIMIT_MS = Number(process.env.ZENSOR_ATTACK_LIMIT_MS ?? 6000);
 const LIMIT_MIB = 400;
 const OWN = [errors.RuntimeError, errors.KeyError, errors.ValueError, errors.TypeError, errors.NotImplementedError];
 const LEAKED =
