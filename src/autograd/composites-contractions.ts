@@ -35,8 +35,9 @@ function pairProduct(a: Tensor, b: Tensor, sum: readonly number[]): Tensor {
     } else (l && r ? kinds.both : l ? kinds.left : kinds.right).push(d);
   });
   const { both, left: lo, right: ro, summed } = kinds;
-  // As torch does: the other way round the result already lies in its order.
-  if (lo.length > 0 && ro.length > 0 && Math.max(...ro) < Math.min(...lo)) return pairProduct(b, a, sum);
+  // As torch does: the other way round the result already lies in its order. Where `b` adds nothing up it multiplies.
+  const adds = summed.length + other.length > 0;
+  if (adds && lo.length > 0 && ro.length > 0 && Math.max(...ro) < Math.min(...lo)) return pairProduct(b, a, sum);
   const [left, right] = [sumAway(a, alone), sumAway(b, other)];
   // What both have long, or neither, stands in each group once.
   const ones = a._shape.flatMap((_, d) => (sum.includes(d) && !summed.includes(d) ? [d] : []));

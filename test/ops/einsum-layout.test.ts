@@ -30,3 +30,11 @@ for (const [operands, layouts] of CASES) {
     test(`${operands}->${out}`, () => expect(layout(`${operands}->${out}`)).toBe(wanted as string));
   }
 }
+
+test("a dimension that is added up and has one element", () => {
+  const strides = (a: number[], b: number[]) => [...einsum("bij,bjk->bki", ones(a), ones(b)).stride()];
+  expect(strides([2, 2, 1], [2, 1, 2])).toEqual([4, 1, 2]);
+  expect(strides([2, 2, 1], [2, 3, 2])).toEqual([4, 2, 1]);
+  expect(strides([2, 2, 3], [2, 1, 2])).toEqual([4, 1, 2]);
+  expect(strides([1, 3, 1], [1, 1, 2])).toEqual([2, 1, 2]);
+});
